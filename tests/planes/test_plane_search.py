@@ -7,7 +7,6 @@ import torch
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, rotations
 from wherein.native import kernel
-from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rating import rate_poses
@@ -112,41 +111,6 @@ def test_it_is_the_same_again():
     assert np.array_equal(first.zncc, second.zncc)
 
 
-def _fits(poses, zncc):
-    return PlaneFits(np.stack(poses), np.array(zncc), np.ones(len(zncc)))
-
-
-def test_of_poses_in_one_place_the_best_is_kept():
-    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
-    here, near, turned, there = (
-        _pose(10, 1, (100, 100)),
-        _pose(12, 1, (103, 99)),
-        _pose(100, 1, (100, 100)),
-        _pose(10, 1, (160, 100)),
-    )
-    fits = _fits([here, near, turned, there], [0.7, 0.9, 0.5, 0.6])
-    assert search.distinct(fits).tolist() == [1, 3, 2]
-    assert search.distinct(fits, 2).tolist() == [1, 3]
-
-
-def test_poses_without_a_fit_are_left_out():
-    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
-    beyond = _pose(0, 1, (50, 50))
-    beyond[2] = (0, 0, 0)  # on the horizon
-    fits = _fits([_pose(0, 1, (100, 100)), _pose(0, 1, (200, 100)), beyond], [-1, 0.3, 0.8])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        assert search.distinct(fits).tolist() == [1]
-    assert search.distinct(fits[np.zeros(0, dtype=np.int64)]).tolist() == []
-
-
-def test_poses_far_worse_than_the_best_are_dropped_and_beside_a_poor_one_all_go_on():
-    search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
-    poses = [_pose(0, 1, (60 * k, 100)) for k in range(1, 5)]
-    assert search._hopeful(_fits(poses, [0.2, 0.9, 0.3, 0.5]), None).zncc.tolist() == [0.9, 0.5]
-    assert search._hopeful(_fits(poses, [0.2, 0.4, 0.3, 0.25]), None).zncc.tolist() == [0.4, 0.3, 0.25, 0.2]
-    assert search._hopeful(_fits(poses, [0.2, 0.4, 0.3, 0.25]), 2).zncc.tolist() == [0.4, 0.3]
-
-
 def test_what_is_hopeless_beside_an_object_in_plain_view_is_not_returned():
     search = PlaneSearch(_motif(), PlaneRange(180, (1, 1), 0))
     found = _found(search, _pose(20, 1, (190, 150)))
@@ -204,7 +168,7 @@ def test_upright_copies_of_one_size_take_few_starts_and_one_fit(monkeypatch):
     assert max(min(_corner_error(pose, truth) for pose in found.poses) for truth in truths) < 1.0
     assert len(tried[0]) < 100
     rated = rate_poses(ScenePyramid(scene), search.stages[0].thinned(64), np.concatenate(tried[1:]))
-    whole = inside(ScenePyramid(scene), np.concatenate(tried[1:]), search._corners)
+    whole = inside(ScenePyramid(scene), np.concatenate(tried[1:]), search.pose_filter.corners)
     assert rated[whole].min(initial=1.0) >= 0.6 * 0.75 * 0.5
     assert rated[~whole].min() < 0.6 * 0.75 * 0.5
 

@@ -1,4 +1,4 @@
-/* What Python compares when it loads the library, and what the processor can do. */
+/* The facts that Python compares when it loads the library, and the instruction sets of the processor. */
 #include "abi.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #define SIZE(type) {"sizeof " #type, sizeof(type)}
 #define FIELD(type, field) {#type "." #field, offsetof(type, field)}
 
-/* Offsets and not only sizes: two doubles that change places leave the size as it was. */
+/* Offsets and not only sizes: if two doubles change places, the size remains the same. */
 static const Fact facts[] = {
     NUMBER(MAX_CHANNELS), NUMBER(MAX_PARAMETERS), NUMBER(SCREEN_SPAN), NUMBER(DIRECTIONS),
     NUMBER(LOOK_SPAN), NUMBER(LOOK_ROWS), NUMBER(STEERING),
@@ -72,9 +72,10 @@ const Fact *wherein_facts(void) { return facts; }
 
 int wherein_parameters(int motion) { return motion >= 0 && motion < MOTIONS ? parameters_of(motion) : -1; }
 
-/* Which of the shipped variants this processor (and its operating system) can run; see shipped.py.
+/* The highest level of shipped variant that this processor (and its operating system) can run; see shipped.py.
  *
- * Asked of the baseline variant, which runs everywhere. These four are all that the v3 variant is compiled for.
+ * Python calls it in the baseline variant, which runs everywhere. The v3 variant is compiled for exactly these four
+ * instruction sets.
  */
 int wherein_cpu_level(void)
 {

@@ -1,8 +1,8 @@
-/* The interface between Python and this library: abi.py, structs.py and abi_check.py mirror it by name.
+/* The interface between Python and this library; abi.py, structs.py and abi_check.py mirror it by name.
  *
- * The two are compared when the library is loaded (abi.c says what there is to compare), so a field that is
- * added, renamed or moved on one side only makes the library unusable instead of its results wrong. What such
- * a comparison cannot see, say a field that changes its unit, needs a new number ABI on both sides.
+ * Both sides are compared when the library is loaded (abi.c lists what is compared). So if a field is added,
+ * renamed or moved on one side only, loading fails, instead of results being wrong. A change that this comparison
+ * cannot see, such as a new unit of a field, needs a new number ABI on both sides.
  */
 #pragma once
 #include <stdint.h>
@@ -10,12 +10,12 @@
 enum { ABI = 1 };
 
 enum {
-    MAX_CHANNELS = 4,   /* of a scene that is aligned with: the size of arrays on the stack */
-    MAX_PARAMETERS = 8, /* of a motion, likewise */
+    MAX_CHANNELS = 4,   /* maximum channels of the scene of an alignment: the size of arrays on the stack */
+    MAX_PARAMETERS = 8, /* maximum parameters of a motion, likewise */
     DIRECTIONS = 8,     /* channels of oriented gradients */
-    LOOK_SPAN = 64,     /* wherein_look may read this many bytes from a place on */
+    LOOK_SPAN = 64,     /* wherein_look may read this many bytes from each place on */
     LOOK_ROWS = 8,      /* tiles of a look are LOOK_ROWS × LOOK_SPAN places */
-    STEERING = 64,      /* steps of a full turn to which a pose is rounded when it is rated */
+    STEERING = 64,      /* the rotation of a pose is rounded to 1 / STEERING of a full turn when it is rated */
     SCREEN_SPAN = 32,   /* wherein_screen may read this many floats from a place on, in its row and the points' */
 };
 
@@ -47,45 +47,45 @@ typedef struct {
     int32_t motion, count;
 } SideArrays;
 
-/* What decides which pixels of a motif are compared; the values are those of formulations/motif_side.py. */
+/* The rules by which the pixels of a motif are selected; the values are those of formulations/motif_side.py. */
 typedef struct {
-    float pure, half, share; /* of the mask: see threshold() */
-    float inside;            /* a mask above this: the pixel's own value counts, not that of its neighbours */
-    float min_weight;        /* of the nine neighbours together, so that nothing is divided by 0 */
+    float pure, half, share; /* thresholds of the mask: see threshold() */
+    float inside;            /* where the mask is above it, a pixel has its own value, else its neighbours' mean */
+    float min_weight;        /* lower bound of the sum of weights over the nine neighbours: avoids division by 0 */
     int32_t limit;           /* maximum number of pixels, at least 1 */
 } SideRules;
 
-/* What Python's modules decide about a descent. */
+/* Parameters of a descent; their values come from the Python modules. */
 typedef struct {
     double damping, ease, tighten;        /* Damping of solve/gauss_newton.py */
     double tolerance;                     /* pixels: a shorter step ends the descent */
-    double slack, noise;                  /* a cost that rises by no more, relative or absolute, is no failure */
-    double min_visible, edge;             /* fraction of the points in the scene; pixels around it that count as in it */
+    double slack, noise;                  /* relative and absolute increase of the cost that a step may cause */
+    double min_visible, edge;             /* minimum fraction of points in the scene; pixels by which it is extended */
     double max_step;                      /* as a fraction of the motif's radius */
-    double min_variance;                  /* a scene or motif with less has no texture */
+    double min_variance;                  /* a scene or motif with a lower variance has no texture */
     double occluded, min_scale, min_gain; /* robust weights: see robust.h; occluded = 0 turns them off */
-    int32_t rounds, max_steps;            /* of robust weights; max_steps = 0 evaluates the cost and moves nothing */
+    int32_t rounds, max_steps;            /* rounds of robust weights; max_steps = 0 only evaluates the cost */
 } SolverRules;
 
-/* `count` poses and what became of them. */
+/* `count` poses, and the results of their descents. */
 typedef struct {
-    float *poses; /* (count, 3, 3): where to start, then where the descent ended */
+    float *poses; /* (count, 3, 3): in: the starts; out: the ends of the descents */
     float *costs;
     int64_t *steps, *evaluations;
     int32_t *statuses;
     int32_t count;
-    int32_t each;  /* whether each of them has a scene of its own */
+    int32_t each;  /* whether each pose has a scene of its own */
 } FitArrays;
 
 /* Correlation kernels as lists of points, one kernel after the other. */
 typedef struct {
-    const int32_t *offsets; /* of each point: floats from the pixel of the centre to its own */
-    const float *values;    /* of each point; those of a kernel have mean 0, and squares that sum to 1 */
+    const int32_t *offsets; /* of each point: distance in floats from the pixel of the centre */
+    const float *values;    /* of each point; for each kernel, they have mean 0 and a sum of squares of 1 */
     const int32_t *counts;  /* points of each kernel */
-    int32_t count, first;   /* how many kernels, and the number of the first */
+    int32_t count, first;   /* number of kernels, and the index of the first */
 } ScreenKernels;
 
-/* The best ZNCC so far at every place, and the number of the kernel that has it; both contiguous. */
+/* The best ZNCC so far at every place, and the index of its kernel; both contiguous. */
 typedef struct {
     float *best;
     int32_t *which;
@@ -113,37 +113,37 @@ typedef struct {
     int32_t count, height, width, margin; /* of the picture, and how far the rectified scene reaches beyond it */
 } PlaneMotifArrays;
 
-/* What Python's modules decide about the fit of a flat motif. */
+/* Parameters of the fit of a flat motif; their values come from the Python modules. */
 typedef struct {
     ChannelRules channels;
     double damping, ease, tighten;
-    double tolerance;    /* pixels of the motif: a shorter step ends the descent */
-    double extrapolated; /* how much longer a step of a pose that settles may become */
-    double reach;        /* and how long, unless it is already, in pixels of the motif */
-    double slack;        /* ZNCC by which such a step may make the fit worse */
+    double tolerance;    /* in pixels of the motif: a shorter step ends the descent */
+    double extrapolated; /* maximum factor by which extrapolation lengthens the step of a settling pose */
+    double reach;        /* maximum length of the extrapolated step in pixels, unless the step itself is longer */
+    double slack;        /* ZNCC that a step of a settling pose may lose */
     double max_step;     /* in units of the radius */
-    double min_agreement; /* ZNCC below which a step is as long as at this */
-    double min_visible;  /* fraction of the motif in the scene */
-    double min_variance; /* of the scene's channels: with less there is no texture */
+    double min_agreement; /* steps are divided by the ZNCC, or by this if it is lower */
+    double min_visible;  /* minimum fraction of the motif in the scene */
+    double min_variance; /* lower bound of the variance of the scene's channels */
     int32_t parameters;  /* of the motion: 2 translation, 3 euclidean, 4 similarity, 6 affine, 8 homography */
-    int32_t rounds, steps, levels; /* rounds, steps in each of them, and levels of the scene: each half of the last */
-    int32_t settles;     /* one step in each round, extrapolated, and not checked before the next */
+    int32_t rounds, steps, levels; /* rounds, steps in each, and levels of the scene, each half of the last */
+    int32_t settles;     /* one step in each round, extrapolated, and checked in the next round */
 } PlaneRules;
 
-/* `count` poses and what became of them. */
+/* `count` poses, and the results of their fits. */
 typedef struct {
     double *poses; /* (count, 3, 3) */
     double *zncc, *visible;
-    const int32_t *finest; /* level of the scene of which each may make use, and coarser ones; read by fits alone */
+    const int32_t *finest; /* the finest level that each pose may use; only fits read it */
     int32_t count;
 } PlaneFits;
 
-/* What planes/cover.py decides about what covers a motif. */
+/* Parameters of the detection of covered parts; their values come from planes/cover.py. */
 typedef struct {
     double agrees;        /* share of the median agreement below which a cell is covered */
-    double connected;     /* share of a cell and its neighbours that must be */
-    double least, most;   /* share of the motif that is left out */
-    int32_t cell, rounds; /* width of a cell in pixels; how often the cover is told */
+    double connected;     /* share of the 3 × 3 cells around a covered cell that must be covered */
+    double least, most;   /* minimum and maximum share of the motif that is left out */
+    int32_t cell, rounds; /* width of a cell in pixels; maximum number of detections of the cover */
 } CoverRules;
 
 /* The channels of a picture. */
@@ -153,8 +153,8 @@ typedef struct {
     int32_t height, width;
 } ChannelPicture;
 
-/* Poses of many motifs in many pictures: the numbers of the motif and of the picture of each pose. Those of a motif
- * should lie side by side: what is made for it is made once then.
+/* Poses of many motifs in many pictures, with the indices of the motif and of the picture of each pose. The poses of a
+ * motif should be consecutive, so that what is computed for a motif is computed once.
  */
 typedef struct {
     const ChannelPicture *pictures;
@@ -162,23 +162,23 @@ typedef struct {
     const int32_t *picture, *motif; /* (count of the poses) */
 } PoseKinds;
 
-/* Where the responses of a scene are kept: (DIRECTIONS * 3 / 2, 4, height, width) bytes, `margin` of them around the
- * scene.
+/* The responses of a scene: (DIRECTIONS * 3 / 2, 4, height, width) bytes, with a margin of `margin` bytes on each side
+ * of the scene.
  */
 typedef struct {
     uint8_t *responses;
     int32_t height, width, margin;
 } FeatureMaps;
 
-/* The places of a first look: `stride` bytes from row to row of the responses, `row` words in the results. */
+/* The places of a first look: rows are `stride` bytes apart in the responses, and `row` words in the results. */
 typedef struct {
-    const uint8_t *tiles; /* which tiles are looked at, row by row; NULL: all */
+    const uint8_t *tiles; /* which tiles are compared, row by row; NULL: all */
     int64_t stride;
     int32_t height, width, row;
 } LookPlaces;
 
-/* Motifs that are looked for together: offsets of the features of all templates of each, as wherein_look has them, and
- * the window of each over which the scene's energy is averaged.
+/* Motifs of one shared look: for each motif the offsets of the features of all its templates, as in wherein_look, and
+ * the width of the window over which the scene's energy is averaged.
  */
 typedef struct {
     const int32_t *offsets, *windows;
@@ -186,14 +186,14 @@ typedef struct {
     float quiet;
 } ManyMotifs;
 
-/* The best places of each motif, `keep` of each: rating, index of the place, number of the template. */
+/* The best `keep` places of each motif: rating, index of the place, index of the template. */
 typedef struct {
     float *ratings;
     int32_t *at, *which;
     int32_t keep;
 } BestPlaces;
 
-/* A name and a number for Python to compare; see abi.c. */
+/* A name and a number that Python compares; see abi.c. */
 typedef struct {
     const char *name;
     int64_t value;

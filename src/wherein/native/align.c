@@ -1,15 +1,16 @@
 /* The fast objective and its solver: formulations/correlation.py and solve/gauss_newton.py in C.
  *
- * Same mathematics, one pose after the other, without the cost of a hundred small tensor operations for each step.
- * The Python modules are the reference; tests/native/test_correlation_calls.py compares the two. A batch gives the same bits
- * as its items one by one: no sum runs over poses, and the order of a sum depends on the number of points alone.
+ * The same mathematics, one pose after the other, without the overhead of a hundred small tensor operations for each
+ * step. The Python modules are the reference; tests/native/test_correlation_calls.py compares the two. A batch gives
+ * the same bits as its items one by one: no sum runs over poses, and the order of a sum depends only on the number of
+ * points.
  */
 #include <stdlib.h>
 
 #include "motion.h"
 #include "robust.h"
 
-/* 1 − ZNCC at the pose F and the normal equations of the next step: CorrelationObjective.linearise. */
+/* 1 − ZNCC at the pose F, and the normal equations of the next step: CorrelationObjective.linearise. */
 static inline void linearise_plain(const Problem *p, const double F[9], int channels, Evaluation *out)
 {
     ALIGNED float z[MAX_CHANNELS][BLOCK], w[BLOCK];
@@ -25,14 +26,14 @@ static inline void linearise_plain(const Problem *p, const double F[9], int chan
         take_level(channels, count, visible, w, z, &level);
         if (visible < count)
             weigh_block(p, channels, first, count, w, &part);
-        /* z is 0 where w is 0, so it is its own product with the weights. */
+        /* w is 0 or 1, and z is 0 where w is 0, so z is its own product with the weights. */
         add_block(p, channels, first, count, visible < count ? &part : &p->complete[first / BLOCK], z, z, &sums);
     }
     if (sums.known.total >= p->rules->min_visible * p->side->count)
         finish(p, channels, &sums, out);
 }
 
-/* With the number of channels as a constant where it is a usual one, so that the compiler unrolls their loops. */
+/* Usual numbers of channels are passed as constants, so that the compiler unrolls the loops over them. */
 static void linearise(const Problem *p, const double F[9], Evaluation *out)
 {
     const int channels = p->scene->channels;
@@ -46,7 +47,10 @@ static void linearise(const Problem *p, const double F[9], Evaluation *out)
         linearise_plain(p, F, channels, out);
 }
 
-/* The lower triangle L of H + μ diag H = L Lᵀ, in units in which the diagonal of H is 1. */
+/* The Cholesky factor L of H + μ diag H = L Lᵀ, in units in which the diagonal of H is 1.
+ *
+ * The small constants bound units and pivots away from 0, for a parameter on which the cost does not depend.
+ */
 static void factorise(const Evaluation *here, int size, double mu, double unit[], double L[][MAX_PARAMETERS])
 {
     double most = 0;
@@ -63,7 +67,7 @@ static void factorise(const Evaluation *here, int size, double mu, double unit[]
         }
 }
 
-/* −(H + μ diag H)⁻¹ g by Cholesky factors. Returns the length of the step. */
+/* The step −(H + μ diag H)⁻¹ g, by the Cholesky factor. Returns its length. */
 static double damped_step(const Evaluation *here, int size, double mu, double step[MAX_PARAMETERS])
 {
     double unit[MAX_PARAMETERS], L[MAX_PARAMETERS][MAX_PARAMETERS], length = 0;
@@ -86,8 +90,8 @@ static double damped_step(const Evaluation *here, int size, double mu, double st
     return sqrt(length);
 }
 
-/* F · M. With fma() written out, because a compiler that fuses products and sums by itself chooses which of them, from
- * one version or one change nearby to the next, and the last bit of a pose with them. The order is arbitrary.
+/* F · M. With explicit fma(): a compiler that fuses products and sums by itself may fuse different ones in another
+ * version, or after a change nearby, which changes the last bit of a pose. The order is arbitrary.
  */
 static void multiply(const double F[9], const double M[9], double product[9])
 {
@@ -99,7 +103,7 @@ static void multiply(const double F[9], const double M[9], double product[9])
     }
 }
 
-/* F · M(step), the step cut to the length to which the linearisation can be trusted. */
+/* F · M(step), with the length of the step limited to where the linearisation holds. */
 static void move(const Problem *p, const double F[9], const double step[MAX_PARAMETERS], double length,
                  double moved[9])
 {
@@ -113,7 +117,7 @@ static void move(const Problem *p, const double F[9], const double step[MAX_PARA
         moved[i] /= i < 8 ? moved[8] : moved[i];
 }
 
-/* Damped Gauss–Newton from one pose, in place. Returns its status. */
+/* Damped Gauss–Newton from one pose, in place. Returns the status. */
 static int descend(const Problem *p, double F[9], double *cost, int64_t *steps, int64_t *evaluations)
 {
     const SolverRules *rules = p->rules;
@@ -144,7 +148,7 @@ static int descend(const Problem *p, double F[9], double *cost, int64_t *steps, 
     return STEP_LIMIT;
 }
 
-/* Memory for the points of robust weights, or for the sums of complete blocks, which are made here too. */
+/* Allocates the workspace of robust weights; or, without these, computes the sums of complete blocks. */
 static int prepare(Problem *p)
 {
     const int n = p->side->count, blocks = (n + BLOCK - 1) / BLOCK, channels = p->scene->channels;
@@ -167,7 +171,7 @@ static int prepare(Problem *p)
     return DONE;
 }
 
-/* One fit: a pose with a number that is not finite has diverged before it began. */
+/* One fit. A start with a number that is not finite has the status DIVERGED. */
 static void fit(const Problem *p, const FitArrays *fits, int b)
 {
     float *pose = fits->poses + 9 * (int64_t)b;
@@ -187,7 +191,7 @@ static void fit(const Problem *p, const FitArrays *fits, int b)
         pose[i] = F[i];
 }
 
-/* gauss_newton() of a CorrelationObjective from each of the poses, in one scene or each in its own. */
+/* gauss_newton() of a CorrelationObjective from each pose, all in one scene or each in its own. */
 int wherein_align(const Planes *scenes, const SideArrays *side, const SolverRules *rules, const FitArrays *fits)
 {
     Problem p = {.scene = scenes, .side = side, .rules = rules, .parameters = parameters_of(side->motion)};

@@ -1,8 +1,8 @@
-/* Oriented gradient channels of a picture: images/channels.py in C. The channels of a pixel lie side by side, so that
- * one vector holds them all.
+/* Oriented gradient channels of a picture: images/channels.py in C. The channels of a pixel are contiguous, so that one
+ * vector holds them all.
  *
- * A picture passes through row by row: only as many rows as the window and the smoothing reach over are kept, which
- * stay in the cache whatever the size of the picture.
+ * A picture is processed row by row. Only as many rows as the window and the smoothing need are kept, so that they stay
+ * in the cache whatever the size of the picture.
  */
 #pragma once
 #include <math.h>
@@ -32,14 +32,16 @@ static inline int clamped(int i, int count)
     return i < 0 ? 0 : i < count ? i : count - 1;
 }
 
-/* The rows that are kept of a picture, reused for all pictures of up to the same width. */
+/* Ring buffers of the rows that are kept: row y is at index y modulo their number. Reused for all pictures of up to
+ * the same width.
+ */
 typedef struct {
-    float *gx, *gy, *magnitude; /* of `window` rows */
-    float *smooth;              /* channels, smoothed along the row, of `count` rows */
+    float *gx, *gy, *magnitude; /* `window` rows */
+    float *smooth;              /* channels, smoothed along the row: `count` rows */
     float *line, *scale;
 } ChannelBuffers;
 
-/* Where the channels of row y go; `row` is valid during the call only. */
+/* Receives the channels of row y; `row` is valid only during the call. */
 typedef void ChannelSink(void *to, int y, const float *row, int width);
 
 static inline void free_channel_buffers(ChannelBuffers *b)
@@ -52,7 +54,7 @@ static inline int make_channel_buffers(ChannelBuffers *b, int width, const Chann
     const int64_t rows = (int64_t)rules->window * width, reach = rules->window + rules->count;
     b->gx = malloc(rows * sizeof(float)), b->gy = malloc(rows * sizeof(float));
     b->magnitude = malloc(rows * sizeof(float));
-    b->smooth = malloc((rules->count + 1) * (int64_t)width * sizeof(Octet)); /* and the row that is told */
+    b->smooth = malloc((rules->count + 1) * (int64_t)width * sizeof(Octet)); /* and the row that is passed on */
     b->line = malloc((width + 2 * reach + 4) * sizeof(Octet)), b->scale = malloc(width * sizeof(float));
     if (b->gx && b->gy && b->magnitude && b->smooth && b->line && b->scale)
         return DONE;
@@ -60,8 +62,8 @@ static inline int make_channel_buffers(ChannelBuffers *b, int width, const Chann
     return NO_MEMORY;
 }
 
-/* Of each pixel of row y the gradient of the colour that changes most; central differences, smoothed across by
- * (1, 2, 1)/4.
+/* The gradient at each pixel of row y, of the colour with the largest gradient: central differences, smoothed across
+ * by (1, 2, 1)/4.
  */
 static inline void gradient_row(const Planes *p, int y, float *line, float *restrict gx, float *restrict gy,
                                 float *restrict magnitude)
@@ -91,14 +93,17 @@ static inline void gradient_row(const Planes *p, int y, float *line, float *rest
         magnitude[x] = sqrtf(gx[x] * gx[x] + gy[x] * gy[x]);
 }
 
-/* 1 / ((|g|² + noise²)^¾ (mean |g| + floor)^½) for row y, the mean over a window around each pixel. */
+/* The normalisation 1 / ((|g|² + noise²)^¾ (mean |g| + floor)^½) of row y, the mean over a window around each pixel.
+ *
+ * split() multiplies it by a square of g, so channels are in proportion to √(|g| / mean |g|): contrast cancels.
+ */
 static inline void scale_row(int y, int height, int width, const ChannelRules *rules, const ChannelBuffers *b)
 {
     const int window = rules->window, reach = window / 2;
     const float share = 1.0f / ((float)window * window), noise = rules->noise * rules->noise;
     const float *restrict gx = b->gx + (int64_t)(y % window) * width, *restrict gy = b->gy + (int64_t)(y % window) * width;
     float *restrict column = b->line + reach, *restrict out = b->scale;
-    /* Summed anew for every row: running sums would carry rounding errors from row to row. */
+    /* Summed again for every row: running sums would carry rounding errors from row to row. */
     memset(column, 0, width * sizeof *column);
     for (int j = -reach; j <= reach; j++) {
         const float *restrict row = b->magnitude + (int64_t)(clamped(y + j, height) % window) * width;
@@ -117,7 +122,7 @@ static inline void scale_row(int y, int height, int width, const ChannelRules *r
     }
 }
 
-/* max(0, ⟨g, u_k⟩)² · scale for the eight directions u_k, 45° apart. */
+/* max(0, ⟨g, u_k⟩)² · scale for the eight unit vectors u_k, 45° apart. */
 static inline Octet split(float gx, float gy, float scale)
 {
     const float h = 0.70710678f;
@@ -149,7 +154,7 @@ static inline void smooth_row(int y, int width, const ChannelRules *rules, const
     }
 }
 
-/* The smoothed rows about row y, smoothed across. */
+/* The channels of row y, smoothed across the rows around it, which are smoothed along already. */
 static inline void smooth_across(int y, int height, int width, const ChannelRules *rules, const ChannelBuffers *b,
                                  float *restrict out)
 {
@@ -166,13 +171,17 @@ static inline void smooth_across(int y, int height, int width, const ChannelRule
     }
 }
 
-/* The channels of a picture, row by row to `sink`; buffers made for its width or a larger one. */
+/* Passes the channels of a picture to `sink`, row by row. The buffers must be made for its width or a larger one.
+ *
+ * Each stage lags behind the one before it: gradients are `window / 2` rows ahead of the normalised channels, and these
+ * `reach` rows ahead of the smoothed ones.
+ */
 static inline void channels_of(const Planes *p, const ChannelRules *rules, ChannelBuffers *b, ChannelSink *sink, void *to)
 {
     const int height = p->height, width = p->width, window = rules->window, reach = rules->count / 2;
     const int64_t row = (int64_t)DIRECTIONS * width;
     float *out = b->smooth + rules->count * row;
-    int known = 0; /* rows with a gradient */
+    int known = 0; /* number of rows whose gradient is known */
     for (int y = 0; y < height + reach; y++) {
         for (; known < height && known <= y + window / 2; known++) {
             const int64_t kept = (int64_t)(known % window) * width;
@@ -189,7 +198,7 @@ static inline void channels_of(const Planes *p, const ChannelRules *rules, Chann
     }
 }
 
-/* A sink that keeps all rows: `to` is (height, width, DIRECTIONS), contiguous. */
+/* A sink that copies all rows: `to` is (height, width, DIRECTIONS), contiguous. */
 static inline void keep_channels(void *to, int y, const float *row, int width)
 {
     memcpy((float *)to + (int64_t)y * width * DIRECTIONS, row, (int64_t)width * sizeof(Octet));

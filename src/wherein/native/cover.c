@@ -1,7 +1,7 @@
-/* Fits of a flat motif without what covers it: planes/cover.py in C.
+/* Fits of a flat motif without its covered parts: planes/cover.py in C.
  *
- * At a pose that is nearly right, small cells of the motif that agree far less with the scene than most do are covered.
- * They are left out, the rest is fitted on the same picture, and the cover is told anew.
+ * At a pose that is nearly right, small cells of the motif that agree far less with the scene than most cells do are
+ * covered. They are left out, the rest is fitted on the same picture, and the cover is detected again.
  */
 #include "plane_patch.h"
 #include "rest.h"
@@ -14,12 +14,12 @@ typedef struct {
     Patch patch;
     const CoverRules *rules;
     RestOfMotif rest;
-    int32_t *at, *of;      /* of each point: its pixel of the patch, and its cell */
-    uint8_t *now, *before; /* whether it is covered, and was in the round before */
-    uint8_t *covered;      /* whether a cell is, on its own */
-    double *ty, *tt, *yy;  /* sums over each cell */
-    double *agreement;     /* of each cell; in the end, whether it is covered and connected */
-    Cell *order;           /* the cells that lie in the scene, by their agreement */
+    int32_t *at, *of;      /* of each point: index of its pixel in the patch, and of its cell */
+    uint8_t *now, *before; /* of each point: whether it is covered now, and in the round before */
+    uint8_t *covered;      /* of each cell: whether it is covered, regardless of its neighbours */
+    double *ty, *tt, *yy;  /* of each cell: weighted sums of t·y, t·t and y·y */
+    double *agreement;     /* of each cell; tell() reuses it for whether the cell is covered and connected */
+    Cell *order;           /* the cells that lie in the scene, sorted by agreement */
     int down, across;
 } Cover;
 
@@ -66,7 +66,7 @@ static Octet seen_at(const Cover *c, int i)
     return c->patch.motif->unsigned_points[i] ? without_sign(scene) : scene;
 }
 
-/* The sums over each cell, with the scene's mean taken off. Returns whether any of the motif lies in the scene. */
+/* The sums over each cell, with the scene's mean subtracted. Returns whether any of the motif lies in the scene. */
 static int sum_cells(Cover *c)
 {
     const PlaneMotifArrays *m = c->patch.motif;
@@ -113,18 +113,20 @@ static double median_agreement(Cover *c)
     return known ? c->order[k].agreement : 0;
 }
 
-/* Whether a covered cell has enough covered cells around it. */
+/* Whether enough cells around a covered cell are covered, too. */
 static int is_connected(const Cover *c, int row, int column)
 {
     int covered = 0, known = 0;
     for (int r = row > 0 ? row - 1 : 0; r <= row + 1 && r < c->down; r++)
         for (int s = column > 0 ? column - 1 : 0; s <= column + 1 && s < c->across; s++)
             covered += c->covered[r * c->across + s], known += c->tt[r * c->across + s] > 0;
-    /* In float32, as in torch: two of five are 0.4 of them or not, by the last bit. */
+    /* In float32, as in torch: whether two of five reach a share of 0.4 depends on the last bit. */
     return covered / 9.0f >= (float)c->rules->connected * (known / 9.0f);
 }
 
-/* Tells in `now` which points are covered. Returns whether that is some of them, and not too many. */
+/* Marks the covered points in `now`. Returns whether their share is neither too small nor too large for a fit of the
+ * rest.
+ */
 static int tell(Cover *c)
 {
     if (!sum_cells(c))
@@ -135,7 +137,7 @@ static int tell(Cover *c)
         c->covered[k] = c->tt[k] > 0 && c->agreement[k] < least, total += c->tt[k];
     for (int k = 0; k < c->down * c->across; k++) {
         const int kept = c->covered[k] && is_connected(c, k / c->across, k % c->across);
-        c->agreement[k] = kept; /* `covered` is still asked for */
+        c->agreement[k] = kept; /* not into `covered`, which is_connected() still reads for the next cells */
         hidden += kept ? c->tt[k] : 0;
     }
     for (int i = 0; i < c->patch.motif->count; i++)
@@ -143,7 +145,7 @@ static int tell(Cover *c)
     return hidden / total >= c->rules->least && hidden / total <= c->rules->most;
 }
 
-/* One pose, in place; it stays as it is where nothing is covered. */
+/* One pose, in place; unchanged if nothing is covered. Ends when the cover is the same as in the round before. */
 static void uncover(Cover *c, double F[9], int finest, double *zncc, double *visible)
 {
     const int count = c->patch.motif->count;

@@ -1,11 +1,12 @@
 /* The first look over a scene: planes/look/features.py in C.
  *
- * A motif is a list of features, each a direction at a place. The scene is a map for each direction of how strongly it
- * occurs near each place, in bytes. The sum of those bytes over the features is then an addition for 32 places at once, or 64.
+ * A motif is a list of features, each a direction at a position. The scene is represented by one map for each
+ * direction: how strongly it occurs near each place, in bytes. Summing these bytes over the features takes one vector
+ * addition for each feature and 32 or 64 places.
  */
 #include "channels.h"
 
-/* Places at a time, as many as a register has bytes: a wider vector would be kept in memory. */
+/* Places at a time: as many as a register has bytes. A wider vector would be kept in memory. */
 #if defined(__AVX512BW__)
 #define AT_ONCE 64
 #else
@@ -14,17 +15,17 @@
 _Static_assert(LOOK_SPAN % AT_ONCE == 0, "rows are padded to whole vectors");
 
 typedef uint8_t Bytes __attribute__((vector_size(AT_ONCE)));
-typedef uint16_t Words __attribute__((vector_size(AT_ONCE)));         /* half as many */
-typedef uint16_t AllWords __attribute__((vector_size(2 * AT_ONCE))); /* as many */
+typedef uint16_t Words __attribute__((vector_size(AT_ONCE)));         /* sums of half of the places */
+typedef uint16_t AllWords __attribute__((vector_size(2 * AT_ONCE))); /* sums of all of them */
 
-enum { LEVELS = 15, RUN = 255 / LEVELS }; /* of a response, and how many of them fit into a byte together */
+enum { LEVELS = 15, RUN = 255 / LEVELS }; /* the highest response, and how many responses can be summed in a byte */
 
 static inline uint8_t larger(uint8_t a, uint8_t b)
 {
     return a > b ? a : b;
 }
 
-/* The largest of three, byte by byte: written so that the compiler makes vectors of it. */
+/* The largest of three, byte by byte; written so that the compiler vectorises it. */
 static inline void largest(const uint8_t *restrict a, const uint8_t *restrict b, const uint8_t *restrict c, int64_t count,
                            uint8_t *restrict out)
 {
@@ -32,8 +33,8 @@ static inline void largest(const uint8_t *restrict a, const uint8_t *restrict b,
         out[i] = larger(larger(a[i], b[i]), c[i]);
 }
 
-/* The channels of a row in `LEVELS` levels, with a pixel on either side as at the border; then the largest of each
- * pixel and its neighbours.
+/* Quantises the channels of a row to `LEVELS` levels; then takes the maximum of each pixel and its two neighbours. The
+ * border pixels are repeated on either side.
  */
 static void spread_row(const float *channels, int width, float gain, uint8_t *line, uint8_t *out)
 {
@@ -47,7 +48,7 @@ static void spread_row(const float *channels, int width, float gain, uint8_t *li
     largest(line, levels, levels + DIRECTIONS, (int64_t)DIRECTIONS * width, out);
 }
 
-/* One row of responses into the planes of `maps`. */
+/* Writes a row of responses into the planes of `maps`: every other pixel, for each of the two phases along the row. */
 static void put_row(const uint8_t *spread, int y, int width, const FeatureMaps *maps)
 {
     const int64_t plane = (int64_t)maps->height * maps->width;
@@ -67,11 +68,11 @@ static void put_row(const uint8_t *spread, int y, int width, const FeatureMaps *
         }
 }
 
-/* The rows of responses before they are spread to their neighbours above and below. */
+/* The rows of responses that are not yet spread to their neighbours above and below. */
 typedef struct {
     const FeatureMaps *maps;
     float gain;
-    uint8_t *rows, *line; /* the last three, and room for two more */
+    uint8_t *rows, *line; /* the last three rows as a ring buffer, and working memory for two */
     int height;
 } Spreading;
 
@@ -84,7 +85,7 @@ static void put_spread(const Spreading *s, int y, int width)
     put_row(spread, y, width, s->maps);
 }
 
-/* A sink of channels: a row is complete when the next is known. */
+/* A sink of channels. A row can be spread when the next one is known. */
 static void spread_channels(void *to, int y, const float *channels, int width)
 {
     const Spreading *s = to;
@@ -95,12 +96,12 @@ static void spread_channels(void *to, int y, const float *channels, int width)
         put_spread(s, y, width);
 }
 
-/* Responses of a picture: its channels in `LEVELS` levels, each spread to its neighbours (the largest of 3 × 3), so
- * that a feature that is off by a pixel still counts in full.
+/* The responses of a picture: its channels, quantised to `LEVELS` levels and spread to their neighbours (the maximum of
+ * 3 × 3 pixels), so that a feature that is off by a pixel still counts in full.
  *
- * Only every other place of every other row is looked at; `maps` holds, for each direction and each of the four phases
- * (row and column even or odd), a plane of its own, so that the places that are looked at are contiguous. The planes
- * after those of the directions hold the larger of two opposite ones.
+ * Places lie at every other pixel of every other row. So `maps` has a plane for each direction and each of the four
+ * phases (row and column even or odd), in which the responses for consecutive places are contiguous. The planes after
+ * those of the directions hold the maximum of two opposite directions.
  */
 int wherein_features(const Planes *picture, const ChannelRules *rules, float gain, const FeatureMaps *maps)
 {
@@ -118,7 +119,10 @@ int wherein_features(const Planes *picture, const ChannelRules *rules, float gai
     return result;
 }
 
-/* The sums of one template's responses at AT_ONCE places from `at` on. */
+/* The sums of one template's responses at AT_ONCE places from `at` on.
+ *
+ * Runs of RUN responses are summed in bytes, which cannot overflow, and the runs in words.
+ */
 static inline void sum_features(const uint8_t *at, const int32_t *offsets, int count, Words sums[2])
 {
     sums[0] = sums[1] = (Words){0};
@@ -137,7 +141,7 @@ static inline void sum_features(const uint8_t *at, const int32_t *offsets, int c
     }
 }
 
-/* Keep the larger sums, and the number of the template that has them. */
+/* Keeps the larger sums and the index of their template. Of equal sums, the first template stays. */
 static inline void keep_best(Words sums, uint16_t number, uint16_t *best, uint16_t *which)
 {
     Words known, owner;
@@ -148,17 +152,17 @@ static inline void keep_best(Words sums, uint16_t number, uint16_t *best, uint16
     memcpy(best, &known, sizeof known), memcpy(which, &owner, sizeof owner);
 }
 
-enum { ROWS = 32 }; /* of places at a time: what their features reach stays in the cache for all templates */
+enum { ROWS = 32 }; /* rows of places at a time: the responses they need stay in the cache for all templates */
 _Static_assert(ROWS % LOOK_ROWS == 0, "whole tiles at a time");
 
-/* Whether the places from (x, y) on are in a tile that is looked at. */
+/* Whether the places from (x, y) on are in a tile that is compared. */
 static inline int looked_at(const LookPlaces *places, int y, int x)
 {
     return !places->tiles || places->tiles[y / LOOK_ROWS * (places->row / LOOK_SPAN) + x / LOOK_SPAN];
 }
 
-/* For every place the highest sum over all templates, and which template has it; `best` and `which` have rows of
- * `places->row` words, a multiple of LOOK_SPAN. Where the tiles leave a place out, both are 0.
+/* For every place the highest sum over all templates, and the index of its template. `best` and `which` have rows of
+ * `places->row` words, a multiple of LOOK_SPAN. At places outside the selected tiles, both are 0.
  */
 int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *offsets, int32_t templates,
                  int32_t features, uint16_t *best, uint16_t *which)
@@ -182,8 +186,8 @@ int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *
     return DONE;
 }
 
-/* Squares of the responses, summed over the directions and from the corner: `table` has a row and a column of zeros
- * before those of the height × width places.
+/* The summed-area table of the energy, which is the sum of squared responses over the directions. `table` has a row and
+ * a column of zeros before those of the height × width places.
  */
 int wherein_energy(const FeatureMaps *maps, int32_t height, int32_t width, int64_t *table)
 {
@@ -208,9 +212,10 @@ int wherein_energy(const FeatureMaps *maps, int32_t height, int32_t width, int64
     return DONE;
 }
 
-/* best / √((mean energy + quiet) · share), the mean over a window around each place; at the border over what is
- * inside, and `share` is how much of the window that is: fewer features can add up there. It counts as 1 for a window
- * of more than half of the scene, which reaches beyond the border nearly everywhere.
+/* The rating best / √((mean energy + quiet) · share) of each place, with the mean over a window around it. At the
+ * border, the mean is over the part of the window inside the scene, and `share` is the share of this part: fewer
+ * features contribute there. If the window is larger than half of the scene, the border is near nearly everywhere, and
+ * `share` is 1.
  */
 int wherein_rate_places(const LookPlaces *places, const uint16_t *best, const int64_t *table, int32_t window,
                         float quiet, float *ratings)
@@ -238,10 +243,10 @@ static inline float highest(float a, float b)
     return a > b ? a : b;
 }
 
-/* The indices of all places with a positive rating that none of their eight neighbours exceeds. */
+/* The indices of all places with a positive rating that is not exceeded by any of their eight neighbours. */
 int wherein_peaks(const float *ratings, int32_t height, int32_t width, int32_t *at, int32_t *count)
 {
-    float *across = malloc(2 * (int64_t)width * sizeof *across); /* the highest above and below, then of three */
+    float *across = malloc(2 * (int64_t)width * sizeof *across); /* maxima of columns of three, then of squares */
     if (!across)
         return NO_MEMORY;
     float *column = across + width;

@@ -1,7 +1,7 @@
 /* The first look for many motifs in one call: planes/look/shared_look.py in C.
  *
- * What each motif needs is in look.c. Here it is done for one motif after the other in the same memory, and of all
- * places only the best few of each motif are kept.
+ * look.c has the functions for one motif. Here they are called for one motif after the other with the same memory, and
+ * only the best few places of each motif are kept.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,9 @@ typedef struct {
     int32_t *at;
 } Scratch;
 
-/* Put a place into a list that is sorted by ratings, the highest first; of equal ratings the first place stays. */
+/* Inserts a place into a list sorted by descending rating. Of equal ratings, the place inserted first stays first.
+ * Returns the new length of the list.
+ */
 static int insert(const BestPlaces *out, int64_t begin, int count, float rating, int32_t at, int32_t which)
 {
     int to = count < out->keep ? count : out->keep - 1;
@@ -48,8 +50,7 @@ static int look_for(const uint8_t *first, const LookPlaces *places, const int64_
     return DONE;
 }
 
-/* The best places of each of many motifs at one level of a scene, the highest rating first; 0 where there are fewer.
- */
+/* The best places for each of many motifs at one level of a scene, the highest rating first; unused entries are 0. */
 int wherein_look_many(const uint8_t *first, const LookPlaces *places, const int64_t *table, const ManyMotifs *motifs,
                       const BestPlaces *out)
 {

@@ -13,7 +13,7 @@ static inline float mask_at(const Planes *mask, int c, int r)
     return mask->pixels[r * mask->row_stride + c];
 }
 
-/* The motif at a pixel; outside of its mask, the mean of the neighbours that are in it. */
+/* The value of the motif at a pixel; outside its mask, the mean of the neighbours, weighted by the mask. */
 static float value_at(const float *plane, int64_t stride, const Planes *mask, const SideRules *rules, int c, int r)
 {
     if (c >= 0 && c < mask->width && r >= 0 && r < mask->height && mask_at(mask, c, r) > rules->inside)
@@ -27,7 +27,7 @@ static float value_at(const float *plane, int64_t stride, const Planes *mask, co
     return value / fmaxf(weight, rules->min_weight);
 }
 
-/* Whether all four neighbours are in the mask, as is nearly always the case. */
+/* Whether all four neighbours are in the mask. Nearly always: then differences need no value_at(), which is slow. */
 static inline int surrounded(const Planes *mask, float inside, int c, int r)
 {
     const float *at = mask->pixels + r * mask->row_stride + c;
@@ -35,7 +35,7 @@ static inline int surrounded(const Planes *mask, float inside, int c, int r)
            at[-mask->row_stride] > inside && at[mask->row_stride] > inside;
 }
 
-/* n pixels of the motif: where they are and, for each channel (`capacity` floats), value and central differences. */
+/* n pixels of the motif: their positions and, for each channel (`capacity` floats), values and central differences. */
 typedef struct {
     float *x, *y, *value, *dx, *dy;
     int n;
@@ -96,7 +96,7 @@ static float select_greatest(float *values, int n, int rank)
     return values[rank - 1];
 }
 
-/* One of 4096 bins for a value ≥ 0: such floats sort as their bits do. */
+/* One of 4096 bins for a value ≥ 0: floats ≥ 0 have the same order as their bit patterns. */
 enum { BINS = 4096, BIN_SHIFT = 19 };
 
 static inline int bin_of(float value)
@@ -106,8 +106,8 @@ static inline int bin_of(float value)
     return bits >> BIN_SHIFT & (BINS - 1);
 }
 
-/* The `rank`-th greatest of values ≥ 0: first the bin that holds it, then within that bin, which leaves little for
- * the branches of a selection to mispredict.
+/* The `rank`-th greatest of values ≥ 0: first its bin, then the value within that bin. Few values are left for the
+ * selection, whose branches the processor mispredicts.
  */
 static float greatest(const float *values, int n, int rank, float *scratch)
 {
@@ -123,7 +123,7 @@ static float greatest(const float *values, int n, int rank, float *scratch)
     return held ? select_greatest(scratch, held, rank) : 0;
 }
 
-/* Keep, in their order, the `limit` pixels where the motif changes most; of equal ones the first. */
+/* Keeps the `limit` pixels with the strongest gradients, in their order; of equal ones the first. */
 static void keep_strongest(Pixels *p, int channels, int limit, float *scratch)
 {
     float *strength = scratch;
@@ -162,7 +162,9 @@ static double sum_of(const float *a, const float *b, int n)
     return sum;
 }
 
-/* ∂M/∂p at the identity moves (x, y) by t · (1, x, y) along x and by (t + 3) · (1, x, y) along y. */
+/* The table t of ∂M/∂p at the identity: parameter k moves (x, y) by t[0] + t[1] x + t[2] y along x, and by
+ * t[3] + t[4] x + t[5] y along y.
+ */
 static const float *tangent_of(int motion, int k)
 {
     static const float turn[6] = {0, 0, -1, 0, 1, 0}, scale[6] = {0, 1, 0, 0, 0, 1};
@@ -176,7 +178,7 @@ static const float *tangent_of(int motion, int k)
     return k == 0 ? turn : scale;
 }
 
-/* Column k of J in one channel. A perspective, the last two parameters, moves (x, y) by −x (x, y) or −y (x, y). */
+/* Column k of J in one channel. The last two parameters, of perspective, move (x, y) by −x (x, y) and −y (x, y). */
 static void column(int motion, int k, float unit, int n, const float *x, const float *y, const float *dx,
                    const float *dy, float *out)
 {
@@ -200,7 +202,10 @@ static void subtract(float *values, int n, float mean)
         values[i] -= mean;
 }
 
-/* Points from their centre, and the step units: 1 for a shift, 1/r for the linear part, 1/r² for a perspective. */
+/* Points relative to their centre, and units of steps: 1 for a shift, 1/r for the linear part, 1/r² for perspective.
+ *
+ * With these units, each parameter moves the points by about a pixel.
+ */
 static void write_points(const Pixels *p, SideArrays *out)
 {
     const int n = p->n, linear = linear_parameters_of(out->motion);
@@ -215,7 +220,7 @@ static void write_points(const Pixels *p, SideArrays *out)
     *out->radius = radius, out->count = n;
 }
 
-/* K = (J, x) with the means taken off: they do not change the objective, but its rounding. */
+/* K = (J, x) with the means subtracted: they do not change the objective, but its rounding errors. */
 static void write_known(const Pixels *p, int channels, const SideArrays *out)
 {
     const int n = p->n, parameters = parameters_of(out->motion);
@@ -232,7 +237,7 @@ static void write_known(const Pixels *p, int channels, const SideArrays *out)
         }
 }
 
-/* The value of the mask above which a pixel is compared: _threshold() of motif_side.py, which says why. */
+/* The value of the mask above which a pixel is compared: _threshold() of motif_side.py, which gives the reasons. */
 static float threshold(const Planes *mask, const SideRules *rules)
 {
     float most = 0;
@@ -250,7 +255,7 @@ static float threshold(const Planes *mask, const SideRules *rules)
 }
 
 /* motif_side() for the motion side->motion. The arrays of `side` must have room for as many points as the motif has
- * pixels, or for rules->limit; they are filled without gaps, for side->count points.
+ * pixels, or for rules->limit. They are filled without gaps for side->count points.
  */
 int wherein_motif_side(const Planes *motif, const Planes *mask, const SideRules *rules, SideArrays *side)
 {

@@ -1,11 +1,11 @@
-/* The motion models of motion/models.py: the linear parameters come first, then the shift, then the perspective. */
+/* The motion models of motion/models.py. Parameters of the linear part come first, then the shift, then perspective. */
 #pragma once
 #include <math.h>
 #include <string.h>
 
 #include "abi.h"
 
-/* Parameters of the linear part; the shift's two follow them. */
+/* Number of parameters of the linear part. The two of the shift follow them. */
 static inline int linear_parameters_of(int motion)
 {
     static const int counts[MOTIONS] = {

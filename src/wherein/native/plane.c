@@ -1,7 +1,7 @@
-/* A flat motif fitted to a scene by its channels: planes/plane_fit.py in C.
+/* The fit of a flat motif to a scene by channels: planes/plane_fit.py in C.
  *
- * A round rectifies the scene by the pose so far, which brings it into the motif's own frame and resolution; makes the
- * channels of that picture; and descends on them by Gauss–Newton from the identity. So directions of gradients are
+ * A round rectifies the scene by the current pose, into the motif's own frame and resolution; computes the channels of
+ * the rectified picture; and descends on them by Gauss–Newton steps from the identity. So directions of gradients are
  * always compared in the motif's frame, whatever the rotation or tilt in the scene.
  */
 #include "plane_patch.h"
@@ -14,8 +14,8 @@ static double distance_from_identity(const double M[9])
     return sqrt(sum);
 }
 
-/* One pose, in place: motif pixels of this resolution → scene pixels at full size. Levels finer than `finest` are not
- * read.
+/* Fits one pose in place: motif pixels at this resolution → scene pixels at full size. Levels finer than `finest` are
+ * not read.
  */
 static void fit_plane(Patch *p, double F[9], int finest, double *zncc, double *visible)
 {
@@ -33,16 +33,17 @@ static void fit_plane(Patch *p, double F[9], int finest, double *zncc, double *v
     }
 }
 
-/* Where a pose that settles was last, and how it got on from there. */
+/* The state of a settling pose: the last pose that was kept, and the move from there. */
 typedef struct {
     double F[9], zncc;
-    double step[MAX_PARAMETERS];  /* that was found there */
-    double taken[MAX_PARAMETERS]; /* and the move that was made of it */
-    int extrapolated;             /* they differ */
+    double step[MAX_PARAMETERS];  /* the Gauss–Newton step at F */
+    double taken[MAX_PARAMETERS]; /* the move from F: the step, extrapolated */
+    int extrapolated;             /* whether they differ */
 } Settling;
 
-/* A move as far as the last two steps lead, if they are getting shorter: Anderson's acceleration of depth 1. It is not
- * longer than `extrapolated` times the step, and, unless the step is, than `reach`.
+/* The next move, extrapolated from the last two steps if they are getting shorter: Anderson acceleration of depth 1, as
+ * in Settling.move() of plane_descent.py. The move is limited to `extrapolated` times the length of the step, and to
+ * `reach`, unless the step itself is longer than that.
  */
 static void extrapolate(Settling *s, const double found[MAX_PARAMETERS], const PlaneRules *rules, double reach)
 {
@@ -64,7 +65,7 @@ static void extrapolate(Settling *s, const double found[MAX_PARAMETERS], const P
     memcpy(s->step, found, sizeof s->step);
 }
 
-/* F moved by a step in the motif's units. */
+/* Moves F by the inverse of a step of the motif, in the motif's units. */
 static void move(double F[9], const PlaneMotifArrays *m, int parameters, const double step[MAX_PARAMETERS])
 {
     const double r = m->radius, x = m->centre_x, y = m->centre_y;
@@ -78,8 +79,9 @@ static void move(double F[9], const PlaneMotifArrays *m, int parameters, const d
     normalise(F);
 }
 
-/* One pose that is almost right, in place, by one step in each round, extrapolated where that helps; the rest as of
- * fit_plane. A round begins where no pixel is interpolated, so that its ZNCC tells whether the last step was good.
+/* Fits one pose that is almost right, in place, by one step in each round, extrapolated where that helps; otherwise as
+ * fit_plane(). Each round starts where no channel is interpolated, so that its ZNCC tells whether the last move was
+ * good.
  */
 static void settle_plane(Patch *p, double F[9], int finest, double *zncc, double *visible)
 {
@@ -95,7 +97,7 @@ static void settle_plane(Patch *p, double F[9], int finest, double *zncc, double
         }
         const PlaneEvaluation found = evaluate_on(p, m);
         if (round && found.zncc < s.zncc - rules->slack) {
-            /* It led too far: from there again, without extrapolation or half as far; in the end not at all. */
+            /* The move led too far: again from F, without extrapolation or half as far; in the last round not at all. */
             memcpy(F, s.F, sizeof s.F);
             if (round == rules->rounds - 1)
                 return;
@@ -113,7 +115,7 @@ static void settle_plane(Patch *p, double F[9], int finest, double *zncc, double
         for (int i = 0; i < MAX_PARAMETERS; i++)
             step[i] *= cut;
         if (round == rules->rounds - 1 && length * m->radius > rules->reach)
-            return; /* Nothing would tell whether so long a step was good. */
+            return; /* No further round would check so long a step. */
         memcpy(s.F, F, sizeof s.F), s.zncc = found.zncc;
         extrapolate(&s, step, rules, rules->reach / m->radius);
         move(F, m, rules->parameters, s.taken);
@@ -134,7 +136,7 @@ int wherein_fit_planes(const Planes *levels, const PlaneMotifArrays *motif, cons
     return result;
 }
 
-/* The scene as seen through M: `out` is (channels, height, width), `inside` (height, width). */
+/* The picture whose pixel u is the scene at M u: `out` is (channels, height, width), `inside` (height, width). */
 int wherein_rectify(const Planes *scene, const double *M, int32_t height, int32_t width, float *out, uint8_t *inside)
 {
     rectify(scene, M, height, width, out, inside);

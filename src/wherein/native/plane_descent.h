@@ -1,22 +1,27 @@
-/* The descent of a flat motif on a picture of channels, from any pose: what plane.c, cover.c and rating.c share. */
+/* The descent of a flat motif on a picture of channels, from any pose; used by plane.c, cover.c and rating.c.
+ *
+ * The same as planes/plane_descent.py, whose docstring derives the formulas, for one pose after the other.
+ */
 #pragma once
 #include "channels.h"
 
-/* A picture of channels in which a motif is looked for. */
+/* A picture of channels to which a motif is fitted. */
 typedef struct {
     const float *channels; /* (height, width, DIRECTIONS) */
     const uint8_t *inside; /* (height, width): which pixels lie in the scene; NULL: all */
     int height, width;
-    int complete;            /* all of them do */
-    double reach_x, reach_y; /* how far the motif's points reach from their centre, where the channels are steered */
+    int complete;            /* whether all pixels lie in the scene */
+    double reach_x, reach_y; /* how far the motif's points reach from their centre; only if channels are steered */
 } Surface;
 
-/* Sums over the motif's points for the derivative in each parameter of a motion. */
+/* Sums over the motif's points of gradients times coordinates, from which take_moments() makes the derivatives in all
+ * parameters. Eight vectors instead of a Jacobian of eight columns for each point and channel.
+ */
 typedef struct {
     Octet x, y, ux, vx, uy, vy, up, vp;
 } Moments;
 
-/* `rigid`: only those of a shift and a rotation. */
+/* `rigid`: only the moments of a shift and a rotation. */
 static inline void add_moments(Moments *m, Octet gx, Octet gy, float u, float v, int rigid)
 {
     m->x += gx, m->y += gy;
@@ -33,7 +38,7 @@ static inline double sum_of(Octet v)
     return ((double)v[0] + v[1] + v[2] + v[3]) + ((double)v[4] + v[5] + v[6] + v[7]);
 }
 
-/* In the order of the parameters: shift, rotation, scale, the two of an affine motion, the two of perspective. */
+/* Derivatives in the order of the parameters: shift, rotation, scale, two of an affine motion, two of perspective. */
 static inline void take_moments(const Moments *m, double sums[MAX_PARAMETERS])
 {
     sums[0] += sum_of(m->x), sums[1] += sum_of(m->y);
@@ -42,46 +47,48 @@ static inline void take_moments(const Moments *m, double sums[MAX_PARAMETERS])
     sums[6] -= sum_of(m->up), sums[7] -= sum_of(m->vp);
 }
 
-/* Sums over the points that lie in the scene: of scene y and target t, and of the derivatives J with y, 1 and t. */
+/* Sums over the points that lie in the scene, of scene y and target t; and Jᵀy, Jᵀ1 and Jᵀt of the Jacobian J. */
 typedef struct {
     double weight, t, y, tt, yy, ty;
     double with_y[MAX_PARAMETERS], with_1[MAX_PARAMETERS], with_t[MAX_PARAMETERS];
 } PlaneSums;
 
-enum { POINTS = 256 }; /* summed in float32, and then in double */
+enum { POINTS = 256 }; /* summed in float32; the sums of these blocks in double */
 
-/* Whether a place lies on the picture; false where it is not a number. */
+/* Whether a place lies on the picture; false if a coordinate is not a number. */
 static inline int on_surface(const Surface *s, float x, float y)
 {
     return x >= -0.5f && y >= -0.5f && x <= s->width - 0.5f && y <= s->height - 0.5f;
 }
 
-/* The channels at (x, y), linearly interpolated; beyond the border, those of the border. */
+/* The channels at (x, y), linearly interpolated; beyond the border, those of the nearest border pixel. */
 static inline Octet channels_at(const Surface *s, float x, float y, int *inside)
 {
-    x = x > 0 ? x : 0, y = y > 0 ? y : 0; /* 0 also where it is not a number */
+    x = x > 0 ? x : 0, y = y > 0 ? y : 0; /* also 0 for what is not a number */
     x = x < s->width - 1.001f ? x : s->width - 1.001f, y = y < s->height - 1.001f ? y : s->height - 1.001f;
     const int column = (int)x, row = (int)y;
     const float a = x - column, b = y - row;
     const float *from = s->channels + DIRECTIONS * ((int64_t)row * s->width + column), *next = from + DIRECTIONS * s->width;
-    /* Of the nearest pixel: of the one before, it would depend on the last bit of x. */
+    /* Of the nearest pixel, and not of the one before: at a whole pixel, that would depend on the last bit of x. */
     *inside = !s->inside || s->inside[(int64_t)(int)(y + 0.5f) * s->width + (int)(x + 0.5f)];
     const Octet left = octet(from) + b * (octet(next) - octet(from));
     const Octet right = octet(from + DIRECTIONS) + b * (octet(next + DIRECTIONS) - octet(from + DIRECTIONS));
     return left + a * (right - left);
 }
 
-/* Channels without a sign: the mean of each and its opposite. */
+/* Channels without sign: the mean of each and the opposite one. */
 static inline Octet without_sign(Octet v)
 {
     const Octet other = {v[4], v[5], v[6], v[7], v[0], v[1], v[2], v[3]};
     return 0.5f * (v + other);
 }
 
-/* Channels that are turned by `turn` directions: out[c] = Σ_j taps[j][c] in[j], trigonometric interpolation. */
+/* The matrix that rotates the directions of channels by `turn` steps: out[c] = Σ_j taps[j][c] in[j], trigonometric
+ * interpolation.
+ */
 static inline void steering_taps(double turn, Octet taps[DIRECTIONS])
 {
-    float of[DIRECTIONS]; /* by the difference of the directions */
+    float of[DIRECTIONS]; /* by the difference of two directions */
     for (int n = 0; n < DIRECTIONS; n++) {
         const double at = 2 * M_PI / DIRECTIONS * (n - turn);
         double sum = 1 + cos(at * DIRECTIONS / 2);
@@ -102,14 +109,17 @@ static inline Octet steered(const Octet taps[DIRECTIONS], Octet v)
     return sum;
 }
 
-/* P maps the motif's units to pixels of the surface. `whole`: every point lies in the scene, so that the sums without
- * y are those that the motif has already. `taps` turn the scene's channels into the motif's frame; NULL: they are in it.
+/* Adds up the sums at the pose P, which maps the motif's units to pixels of the surface.
+ *
+ * `whole`: every point lies in the scene. Then the sums without y do not depend on the pose, and the motif has them.
+ * `taps`: rotate the scene's channels into the motif's frame; NULL: they are in it already. Always inlined, so that the
+ * compiler makes a loop without branches for each combination of constant arguments.
  */
 static inline __attribute__((always_inline)) void sum_points(const Surface *s, const PlaneMotifArrays *m,
                                                              const double P[9], int whole, int rigid, const Octet *taps,
                                                              PlaneSums *sums)
 {
-    /* About a whole pixel, so that rounding coordinates to float32 costs nothing in a large picture. */
+    /* Relative to a whole pixel near the motif: small coordinates lose nothing when rounded to float32. */
     const double X = P[2] / P[8], Y = P[5] / P[8];
     const int x0 = fabs(X) < 1e8 ? (int)X : 0, y0 = fabs(Y) < 1e8 ? (int)Y : 0;
     float f[9];
@@ -131,7 +141,7 @@ static inline __attribute__((always_inline)) void sum_points(const Surface *s, c
             Octet scene = channels_at(s, at_x, at_y, &inside);
             if (!whole && !inside)
                 continue;
-            /* A patch reaches beyond the motif, but a scene ends where it ends. */
+            /* A rectified picture has a margin around the motif; on a whole scene, points may lie beyond its border. */
             if (taps && !whole && !(near > 0 && on_surface(s, at_x, at_y)))
                 continue;
             if (taps)
@@ -162,7 +172,7 @@ typedef struct {
     double zncc, visible, slope[MAX_PARAMETERS];
 } PlaneEvaluation;
 
-/* By how many directions the pose P turns the motif, at the centre of its points. */
+/* The rotation of the pose P at the centre of the motif's points, in steps between directions. */
 static inline double directions_turned(const double P[9])
 {
     const double X = P[2] / P[8], Y = P[5] / P[8];
@@ -170,7 +180,9 @@ static inline double directions_turned(const double P[9])
     return atan2(c - b, a + d) * DIRECTIONS / (2 * M_PI);
 }
 
-/* Whether all points of the motif lie on the surface at the pose P: its corners do, in front of the camera. */
+/* Whether all points of the motif lie on the surface at the pose P. They do if the corners of their bounding box lie on
+ * it and in front of the camera, since a homography keeps the box convex.
+ */
 static inline int lies_on(const Surface *s, const double P[9])
 {
     for (int k = 0; k < 4; k++) {
@@ -183,9 +195,9 @@ static inline int lies_on(const Surface *s, const double P[9])
     return 1;
 }
 
-/* ZNCC of the motif and a surface at the pose P, and its derivative on the motif's side.
+/* The ZNCC of the motif and a surface at the pose P, and its derivative on the motif's side.
  *
- * `steer`: the surface is in the frame of the scene, and its channels are turned into the motif's.
+ * `steer`: directions are relative to the scene, and are rotated into the motif's frame.
  */
 static inline void evaluate(const Surface *s, const PlaneMotifArrays *m, const PlaneRules *rules, const double P[9],
                             int steer, PlaneEvaluation *out)
@@ -226,7 +238,7 @@ static inline void evaluate(const Surface *s, const PlaneMotifArrays *m, const P
                          out->zncc * (sums.with_t[i] - t * sums.with_1[i]) / own) / own;
 }
 
-/* (H + μ diag H)⁻¹ slope over the first `count` parameters, by Cholesky factors. Returns its length. */
+/* The step (H + μ diag H)⁻¹ slope in the first `count` parameters, by the Cholesky factor. Returns its length. */
 static inline double plane_step(const double *H, const double *slope, int count, double mu, double step[MAX_PARAMETERS])
 {
     double L[MAX_PARAMETERS][MAX_PARAMETERS], unit[MAX_PARAMETERS], length = 0;
@@ -268,7 +280,7 @@ static inline void product(const double A[9], const double B[9], double out[9])
     memcpy(out, found, sizeof found);
 }
 
-/* Up to a factor, which a pose does not see: the adjugate. */
+/* The adjugate, which is the inverse up to a factor: poses are normalised after it. */
 static inline void inverse(const double M[9], double out[9])
 {
     const double found[9] = {
@@ -285,7 +297,7 @@ static inline void normalise(double M[9])
         M[i] /= last;
 }
 
-/* The motion of a step: exact for rotations, so that a euclidean pose keeps its size. */
+/* The motion of a step. The rotation is exact for rigid motions, so that a euclidean pose keeps its size. */
 static inline void motion_of(const double step[MAX_PARAMETERS], int count, double M[9])
 {
     const double c = count <= 3 ? cos(step[2]) : 1, s = count <= 3 ? sin(step[2]) : step[2];
@@ -294,8 +306,8 @@ static inline void motion_of(const double step[MAX_PARAMETERS], int count, doubl
     memcpy(M, found, sizeof found);
 }
 
-/* Gauss–Newton from the pose `from`, the motif's units → pixels of the surface; `best` is the motion of the motif that
- * was found, in its units. Returns the evaluation there.
+/* Damped Gauss–Newton from the pose `from`, the motif's units → pixels of the surface. `best` becomes the motion from
+ * there to the best pose, in the motif's units. Returns the evaluation there.
  */
 static inline PlaneEvaluation descend(const Surface *s, const PlaneMotifArrays *m, const PlaneRules *rules,
                                       const double from[9], int steer, double best[9])

@@ -1,4 +1,4 @@
-/* A scene in the frame and at the resolution of a flat motif, and its channels: what plane.c and cover.c share. */
+/* A scene rectified to the frame and resolution of a flat motif, and its channels; used by plane.c and cover.c. */
 #pragma once
 #include "plane_descent.h"
 
@@ -12,7 +12,7 @@ typedef struct {
     int height, width, complete;
 } Patch;
 
-/* How much larger a pixel of the motif is in the scene, at its centre; 0 where the pose is mirrored or behind. */
+/* The width of a pixel of the motif in the scene, at its centre; 0 if the pose is mirrored or behind the camera. */
 static inline double scale_of(const PlaneMotifArrays *m, const double F[9])
 {
     const double x = m->centre_x, y = m->centre_y, depth = F[6] * x + F[7] * y + F[8];
@@ -23,8 +23,8 @@ static inline double scale_of(const PlaneMotifArrays *m, const double F[9])
 
 enum { SPAN = 64 }; /* pixels of a row at a time */
 
-/* A picture of `height` × `width` pixels whose pixel u shows the scene at M u, linearly interpolated and continued by
- * its border. Returns whether all of it lies in the scene.
+/* The picture of `height` × `width` pixels whose pixel u is the scene at M u, linearly interpolated; outside, the scene
+ * is continued by its border pixels. Returns whether all pixels lie in the scene.
  */
 static inline int rectify(const Planes *s, const double M[9], int height, int width, float *out, uint8_t *inside)
 {
@@ -32,7 +32,7 @@ static inline int rectify(const Planes *s, const double M[9], int height, int wi
     const int step = s->width > 1, stride = s->row_stride, down = s->height > 1 ? stride : 0;
     const int last_column = s->width > 1 ? s->width - 2 : 0, last_row = s->height > 1 ? s->height - 2 : 0;
     const int64_t plane = (int64_t)height * width;
-    /* About a whole pixel near the middle, so that rounding coordinates to float32 costs nothing in a large scene. */
+    /* Relative to a whole pixel near the middle: small coordinates lose nothing when rounded to float32. */
     const double depth = M[6] * width / 2 + M[7] * height / 2 + M[8];
     const double mx = (M[0] * width / 2 + M[1] * height / 2 + M[2]) / depth;
     const double my = (M[3] * width / 2 + M[4] * height / 2 + M[5]) / depth;
@@ -47,13 +47,13 @@ static inline int rectify(const Planes *s, const double M[9], int height, int wi
             int32_t at[SPAN];
             float a[SPAN], b[SPAN];
             uint8_t *const seen = inside + (int64_t)r * width + first;
-            /* Places first, then colours: two loops that the compiler makes vectors of. */
+            /* Places first, then colours: two loops that the compiler can vectorise. */
             for (int i = 0; i < count; i++) {
                 const int c = first + i;
                 const float scale = 1 / (f[6] * c + f[7] * r + f[8]);
                 float x = (f[0] * c + f[1] * r + f[2]) * scale + x0, y = (f[3] * c + f[4] * r + f[5]) * scale + y0;
                 seen[i] = (x >= -0.5f) & (y >= -0.5f) & (x <= right + 0.5f) & (y <= bottom + 0.5f) & (scale > 0);
-                x = x > 0 ? x : 0, y = y > 0 ? y : 0; /* 0 also where it is not a number */
+                x = x > 0 ? x : 0, y = y > 0 ? y : 0; /* also 0 for what is not a number */
                 x = x < right ? x : right, y = y < bottom ? y : bottom;
                 int column = (int)x, row = (int)y;
                 column = column < last_column ? column : last_column;
@@ -76,14 +76,14 @@ static inline int rectify(const Planes *s, const double M[9], int height, int wi
     return all;
 }
 
-/* The scene in the motif's frame at the pose F, and its channels. Returns 0 where there is no such picture. */
+/* Rectifies the scene at the pose F and computes its channels. Returns 0 if the pose has no such picture. */
 static inline int take_patch(Patch *p, const double F[9], int finest)
 {
     const PlaneMotifArrays *m = p->motif;
     const double scale = scale_of(m, F);
     if (!(scale > 0))
         return 0;
-    /* The level whose pixels come closest to the motif's: finer ones would alias, coarser ones are blurred. */
+    /* The level with the resolution closest to the motif's: finer ones would alias, coarser ones are blurred. */
     int level = finest;
     while (level + 1 < p->rules->levels && scale > M_SQRT2 * (1 << level))
         level++;
@@ -101,7 +101,7 @@ static inline int take_patch(Patch *p, const double F[9], int finest)
     return 1;
 }
 
-/* To be freed even where there is no memory for all of it. */
+/* Allocates a patch. Call free_patch() even if this returns NO_MEMORY. */
 static inline int make_patch(Patch *p, const Planes *levels, const PlaneMotifArrays *motif, const PlaneRules *rules)
 {
     *p = (Patch){.levels = levels, .motif = motif, .rules = rules, .height = motif->height + 2 * motif->margin,
@@ -123,8 +123,8 @@ static inline void free_patch(Patch *p)
     free_channel_buffers(&p->buffers);
 }
 
-/* ZNCC of a motif, or of some of its points, at the pose at which a patch was taken, where nothing is interpolated; and
- * its derivative.
+/* The ZNCC of a motif, or of some of its points, and its derivative, at the pose of a patch. There the points lie on
+ * whole pixels, so no channel is interpolated.
  */
 static inline PlaneEvaluation evaluate_on(const Patch *p, const PlaneMotifArrays *m)
 {
@@ -136,8 +136,8 @@ static inline PlaneEvaluation evaluate_on(const Patch *p, const PlaneMotifArrays
     return found;
 }
 
-/* Descends on a patch from the pose F at which it was taken, with that motif or some of its points. F moves along;
- * `best` is its motion in the motif's 
+/* Descends on a patch from the pose F at which it was taken, with its motif or some of the motif's points. F becomes the
+ * best pose, and `best` the motion to it in the motif's units.
  */
 static inline PlaneEvaluation descend_on(const Patch *p, const PlaneMotifArrays *m, double F[9], double best[9])
 {

@@ -1,7 +1,7 @@
-/* A picture at a smaller size: images/pool.py in C. */
+/* Reduction of a picture by averaging: images/pool.py in C. */
 #include "abi.h"
 
-/* One row of the result: the means of squares of factor × factor pixels. */
+/* One row of the result: the means of blocks of factor × factor pixels. */
 static inline void pool_row(const float *from, int64_t row_stride, int width, int factor, float *out)
 {
     for (int i = 0; i < width; i++) {
@@ -13,7 +13,7 @@ static inline void pool_row(const float *from, int64_t row_stride, int width, in
     }
 }
 
-/* Each pixel of `out` is the mean of factor² ones; rows and columns that do not fill a pixel are left out. */
+/* Each pixel of `out` is the mean of factor² pixels; rows and columns that do not fill a block are left out. */
 int wherein_pool(const Planes *picture, int32_t factor, float *out)
 {
     const int64_t stride = picture->row_stride;
@@ -21,7 +21,7 @@ int wherein_pool(const Planes *picture, int32_t factor, float *out)
     for (int c = 0; c < picture->channels; c++)
         for (int r = 0; r < picture->height / factor; r++, out += width) {
             const float *from = picture->pixels + c * picture->plane_stride + (int64_t)r * factor * stride;
-            switch (factor) { /* the usual factors as constants, so that the compiler unrolls the sums */
+            switch (factor) { /* usual factors as constants, so that the compiler unrolls the sums */
             case 2: pool_row(from, stride, width, 2, out); break;
             case 4: pool_row(from, stride, width, 4, out); break;
             case 8: pool_row(from, stride, width, 8, out); break;
@@ -31,8 +31,8 @@ int wherein_pool(const Planes *picture, int32_t factor, float *out)
     return DONE;
 }
 
-/* The same for bytes, by a factor of 2: `from` is (planes, height, width), contiguous, and 255 becomes 1. Each byte is
- * divided by 255 before the sum, so that the result is that of the picture in floats to the last bit.
+/* The same for bytes and a factor of 2: `from` is (planes, height, width), contiguous, and 255 becomes 1. Each byte is
+ * divided by 255 before the sum, so that the result equals that of the picture in floats to the last bit.
  */
 int wherein_halve_bytes(const uint8_t *from, int32_t planes, int32_t height, int32_t width, float *out)
 {

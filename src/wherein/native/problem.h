@@ -1,23 +1,23 @@
-/* What is solved: the scene, the motif's side, the rules, and the memory to work in. */
+/* The problem of an alignment: the scene, the motif's side, the rules, and working memory. */
 #pragma once
 #include "abi.h"
 #include "vectors.h"
 
 enum { MAX_COLUMNS = MAX_PARAMETERS + 1 };
 
-/* Sums over points with weights w: Σ w, KᵀWK (its lower triangle) and, for each channel, Σ w K. */
+/* Sums over points with the weights w: Σ w, the lower triangle of KᵀWK and, for each channel, Σ w K. */
 typedef struct {
     double total, gram[MAX_COLUMNS][MAX_COLUMNS], sums[MAX_CHANNELS][MAX_COLUMNS];
 } WeightedSums;
 
-/* The cost at a pose and the normal equations of the next step; where the cost is infinite, `failure` says why. */
+/* The cost at a pose, and the normal equations of the next step. If the cost is infinite, `failure` is the reason. */
 typedef struct {
     double cost, gradient[MAX_PARAMETERS], hessian[MAX_PARAMETERS][MAX_PARAMETERS];
     int failure;
 } Evaluation;
 
-/* For robust weights, of all points: the scene under them (`row` floats for each channel), 1 where they are in the
- * scene, their weights, and their squared misfits.
+/* Arrays over all points for robust weights: the scene at the points (`row` floats for each channel), whether they are
+ * in the scene (1 or 0), their weights, and their squared misfits.
  */
 typedef struct {
     int64_t row;
@@ -29,7 +29,7 @@ typedef struct {
     const SideArrays *side;
     const SolverRules *rules;
     int parameters;
-    WeightedSums *complete; /* of every block with all its points in the scene, as is nearly always the case */
+    WeightedSums *complete; /* of each block, for when all its points lie in the scene, which is nearly always so */
     Workspace work;
 } Problem;
 

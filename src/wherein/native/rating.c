@@ -1,10 +1,10 @@
-/* Many poses of a flat motif on channels that were made once: planes/rating.py in C. */
+/* Many poses of a flat motif on channels that are computed once: planes/rating.py in C. */
 #include "plane_descent.h"
 
-/* Targets turned by STEERING equal steps of a full turn, each made when it is first needed.
+/* The target rotated by each of STEERING equal steps of a full turn, computed on first use.
  *
- * To turn the target is as good as to turn the scene's channels the other way, and the target is the same for all
- * poses of a rotation.
+ * Rotating the target is equivalent to rotating the scene's channels the other way. But the target is the same for all
+ * poses of the same rotation, while the scene is different for each pose and point.
  */
 typedef struct {
     Octet *targets; /* (STEERING, count) */
@@ -108,7 +108,7 @@ int wherein_rate_many(const PoseKinds *kinds, const PlaneRules *rules, const Pla
     return DONE;
 }
 
-/* How far the points of a motif reach from their centre. */
+/* Sets how far the points of a motif reach from their centre. */
 static void set_reach(Surface *s, const PlaneMotifArrays *m)
 {
     s->reach_x = s->reach_y = 0;
@@ -118,7 +118,7 @@ static void set_reach(Surface *s, const PlaneMotifArrays *m)
     }
 }
 
-/* Descends from a pose on the picture itself, whose channels are turned as the pose turns the motif. */
+/* Descends from a pose on the picture itself, whose channels are rotated into the motif's frame at each pose. */
 static void refine(const Surface *s, const PlaneMotifArrays *m, const PlaneRules *rules, const PlaneFits *fits, int i)
 {
     const double r = m->radius;

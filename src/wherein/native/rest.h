@@ -1,4 +1,4 @@
-/* A flat motif without some of its points: PlaneMotif.without of planes/plane_motif.py in C. */
+/* A flat motif without some of its points: PlaneMotif.without() of planes/plane_motif.py in C. */
 #pragma once
 #include "channels.h"
 
@@ -14,8 +14,8 @@ static inline void free_rest(RestOfMotif *r)
     free(r->points), free(r->weights), free(r->target), free(r->dx), free(r->dy), free(r->unsigned_points);
 }
 
-/* With room for all points of a motif; to be freed even where there is no memory for all of it. It points into itself
- * and must not move.
+/* Allocates room for all points of a motif. Call free_rest() even if this returns NO_MEMORY. The struct holds pointers
+ * into itself, so it must not be copied.
  */
 static inline int make_rest(RestOfMotif *r, const PlaneMotifArrays *m)
 {
@@ -29,7 +29,7 @@ static inline int make_rest(RestOfMotif *r, const PlaneMotifArrays *m)
     return r->points && r->weights && r->target && r->dx && r->dy && r->unsigned_points ? DONE : NO_MEMORY;
 }
 
-/* The points that are left, with their target as it was. */
+/* Copies the points that are left, with their target unchanged. */
 static inline void copy_points(RestOfMotif *r, const PlaneMotifArrays *m, const uint8_t *without)
 {
     int n = 0;
@@ -76,7 +76,7 @@ static inline void fields_at(double u, double v, double x[MAX_PARAMETERS], doubl
     memcpy(x, along, sizeof along), memcpy(y, down, sizeof down);
 }
 
-/* The matrix of the normal equations over the first `parameters`, and the sums of the derivatives. */
+/* The matrix H of the first `parameters` and the sums Jᵀ1 and Jᵀt, as in PlaneMotif.hessian. */
 static inline void linearise(RestOfMotif *r, int parameters)
 {
     double *H = r->hessian;
@@ -89,7 +89,7 @@ static inline void linearise(RestOfMotif *r, int parameters)
             xx += gx * gx, xy += gx * gy, yy += gy * gy;
             x1 += gx, y1 += gy, xt += gx * t, yt += gy * t;
         }
-        const double w = r->weights[i]; /* the derivatives have it already: once too often in their products */
+        const double w = r->weights[i]; /* derivatives include the weight, so their products include it twice */
         xx /= w, xy /= w, yy /= w;
         fields_at(r->points[2 * i], r->points[2 * i + 1], x, y);
         for (int a = 0; a < MAX_PARAMETERS; a++)
@@ -105,7 +105,7 @@ static inline void linearise(RestOfMotif *r, int parameters)
         }
 }
 
-/* The motif without the points that `without` marks, for a descent in so many parameters. */
+/* The motif without the points that `without` marks, for a descent in the first `parameters`. */
 static inline void take_rest(RestOfMotif *r, const PlaneMotifArrays *m, const uint8_t *without, int parameters)
 {
     copy_points(r, m, without);

@@ -1,18 +1,18 @@
 /* Robust weights: formulations/robust.py and CorrelationObjective._trusted.
  *
- * Weights and lighting depend on each other over all of the points, so the scene is sampled once into the workspace
- * and everything after it runs there.
+ * Weights and lighting depend on each other over all points. So the scene is sampled once into the workspace, and all
+ * further passes read it from there.
  */
 #pragma once
 #include "sampling.h"
 #include "sums.h"
 
-/* Gain and biases of the light that fit best under the weights: z ≈ gain · x + bias. */
+/* The gain and biases with the best weighted fit z ≈ gain · x + bias. */
 typedef struct {
     double gain, bias[MAX_CHANNELS];
 } Light;
 
-/* Sums of z, x, x² and x z over a block of one channel, with the weights w. */
+/* Sums of w z, w x, w x² and w x z over a block of one channel. */
 typedef struct {
     double z, x, squares, products;
 } LightSums;
@@ -64,7 +64,7 @@ static Light fit_light(const Problem *p, int channels)
     return light;
 }
 
-/* The squared misfit e of every point, in units of the motif and summed over its channels. */
+/* The squared misfit e of each point, in units of the motif, summed over the channels. */
 static void measure_misfits(const Problem *p, int channels, const Light *light)
 {
     const int n = p->side->count;
@@ -80,7 +80,7 @@ static void measure_misfits(const Problem *p, int channels, const Light *light)
     }
 }
 
-/* Σ w (e / (v + e))² over a block, the mistrust of its points, and minus half of its derivative in v. */
+/* Adds the mistrust Σ w (e / (v + e))² of the points of a block, and minus half of its derivative in v. */
 static inline void add_mistrust(const Workspace *work, int first, int count, float v, double *mean, double *slope)
 {
     Lanes means = {0}, slopes = {0};
@@ -112,7 +112,7 @@ static double scale_of(const Problem *p, double total)
     return v;
 }
 
-/* The scene under all of the points, into the workspace. Returns how many of them are visible. */
+/* Samples the scene at all points into the workspace. Returns the number of visible points. */
 static double sample_all(const Problem *p, const double F[9], int channels)
 {
     const Workspace *work = &p->work;
@@ -131,7 +131,7 @@ static double sample_all(const Problem *p, const double F[9], int channels)
     return total;
 }
 
-/* The weight of each point: its visibility times the trust in it, found in turns with the light. */
+/* The weight of each point, its visibility times the trust in it; computed alternately with the light. */
 static void find_weights(const Problem *p, int channels, double total)
 {
     const Workspace *work = &p->work;
@@ -147,7 +147,7 @@ static void find_weights(const Problem *p, int channels, double total)
     }
 }
 
-/* As linearise_plain() in align.c, with the trust in each point in its weight. */
+/* As linearise_plain() in align.c, with robust weights. */
 static void linearise_robust(const Problem *p, const double F[9], int channels, Evaluation *out)
 {
     const Workspace *work = &p->work;

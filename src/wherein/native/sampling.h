@@ -1,4 +1,4 @@
-/* The scene under the motif's points: cubic convolution as in warp.py, the scene continued by its border. */
+/* The scene at the motif's points: cubic convolution as in warp.py, with the scene continued by its border pixels. */
 #pragma once
 #include <math.h>
 
@@ -6,7 +6,7 @@
 
 typedef float v4 __attribute__((vector_size(16)));
 
-/* Keys' kernel at the taps −1, 0, 1, 2 of a point that lies t ∈ [0, 1) after tap 0. */
+/* The weights of Keys' kernel at the taps −1, 0, 1, 2, for a point at t ∈ [0, 1). */
 static inline v4 keys(float t)
 {
     const v4 c0 = {0, 1, 0, 0}, c1 = {-0.5f, 0, 0.5f, 0}, c2 = {1, -2.5f, 2, -0.5f}, c3 = {-0.5f, 1.5f, -1.5f, 0.5f};
@@ -20,7 +20,7 @@ static inline v4 taps(const float *from)
     return v;
 }
 
-/* The 4 × 4 pixels around (column, row) summed along y; outside the scene, its border pixels. */
+/* The 4 × 4 pixels around (column, row), weighted and summed along y; outside the scene, its border pixels. */
 static v4 sum_at_edge(const Planes *s, const float *plane, int column, int row, v4 y)
 {
     v4 sum = {0};
@@ -42,10 +42,10 @@ static inline int all(ivec truths)
     return every;
 }
 
-/* The scene at WIDTH points, `column` and `row` the pixels before them and (x, y) how far after those they lie.
+/* The scene at WIDTH points: `column` and `row` are the pixels before them, and (x, y) their distances from these.
  *
- * The sum along y is taken here and the products with the weights along x are left for sum_products(): four for
- * each point, those of the next channel BLOCK points further on.
+ * This sums along y and multiplies by the weights along x. The four products of each point are summed later, by
+ * sum_products(); those of the next channel are BLOCK points further on.
  */
 static inline void sample(const Planes *s, int channels, ivec column, ivec row, vec x, vec y, v4 *products)
 {
@@ -64,7 +64,7 @@ static inline void sample(const Planes *s, int channels, ivec column, ivec row, 
     }
 }
 
-/* The sums of the four products of each of WIDTH points; 0 where a point is not `inside`. */
+/* The sum of the four products of each of WIDTH points; 0 for points that are not `inside`. */
 static inline void sum_products(const v4 products[WIDTH], ivec inside, float z[WIDTH])
 {
     const float *p = (const float *)products;
@@ -74,17 +74,15 @@ static inline void sum_products(const v4 products[WIDTH], ivec inside, float z[W
     store(z, (vec)((ivec)sums & inside));
 }
 
-/* A whole pixel near x; very far out, or where x is not a number, any pixel will do: no point is visible from it. */
+/* A whole pixel near x. If x is huge or not a number, any pixel will do, since no point is visible then. */
 static inline int whole_pixel(double x)
 {
     return fabs(x) < 1e8 ? (int)x : 0;
 }
 
-/* A pose in float32, about a whole pixel near the motif: coordinates there are small, so that rounding them to
- * float32 costs nothing.
- */
+/* A pose in float32, relative to a whole pixel near the motif: small coordinates lose nothing when rounded to float32. */
 typedef struct {
-    float f[9], left, right, top, bottom; /* the matrix, and where the scene ends */
+    float f[9], left, right, top, bottom; /* the matrix, and the limits of the scene */
     int x, y, projective;                 /* the pixel */
 } LocalPose;
 
@@ -116,12 +114,12 @@ static inline ivec sample_at(const Planes *s, const LocalPose *pose, const float
         vec depth = f[6] * u + f[7] * v + f[8];
         x /= depth, y /= depth;
     }
-    /* False where x or y is not a number. */
+    /* False if x or y is not a number. */
     ivec inside = (x >= pose->left) & (x <= pose->right) & (y >= pose->top) & (y <= pose->bottom);
     inside &= lane < count;
     x = (vec)((ivec)x & inside), y = (vec)((ivec)y & inside);
     ivec column = __builtin_convertvector(x, ivec), row = __builtin_convertvector(y, ivec);
-    column += x < __builtin_convertvector(column, vec); /* true is −1: rounded down, not towards 0 */
+    column += x < __builtin_convertvector(column, vec); /* true is −1, so this rounds down instead of towards 0 */
     row += y < __builtin_convertvector(row, vec);
     x -= __builtin_convertvector(column, vec), y -= __builtin_convertvector(row, vec);
     /* A point outside reads pixel (1, 1), which is in the interior: the fast branch of sample(). */
@@ -130,8 +128,8 @@ static inline ivec sample_at(const Planes *s, const LocalPose *pose, const float
     return inside;
 }
 
-/* z: the scene under `count` ≤ BLOCK points of the motif from `first` on, at the pose F; w: 1 for points in the
- * scene, else 0, and z is 0 there. Both are padded. Returns Σ w.
+/* Samples the scene at `count` ≤ BLOCK points of the motif from `first` on, at the pose F, into z. w is 1 for points in
+ * the scene; for others, w and z are 0. Both are padded. Returns Σ w.
  */
 static inline int sample_block(const Problem *p, const double F[9], int first, int count, int channels,
                                float z[MAX_CHANNELS][BLOCK], float w[BLOCK])
@@ -145,7 +143,7 @@ static inline int sample_block(const Problem *p, const double F[9], int first, i
         inside[i / WIDTH] = in;
         visible -= in;
     }
-    /* In a loop of its own: a wide load right after the narrow stores that it covers would wait for them. */
+    /* A separate loop: a wide load directly after the narrow stores that it covers would wait for them. */
     for (int i = 0; i < padded(count); i += WIDTH) {
         store(w + i, __builtin_convertvector(-inside[i / WIDTH], vec));
         for (int c = 0; c < channels; c++)

@@ -1,14 +1,15 @@
-/* ZNCC of many kernels at every place of a picture: pyramid/first_search.py in C.
+/* The ZNCC of many kernels at every place of a picture: pyramid/first_search.py in C.
  *
- * A kernel is a list of points, so that a thin or rotated motif costs no more than the pixels it covers. The sums of
- * a place run over the points in their order, in float32, whatever thread or span it is part of: the same bits.
+ * A kernel is a list of points, so that a thin or rotated motif costs no more than the pixels that it covers. The sums
+ * of a place are over the points in their order, in float32, whatever thread or span the place is part of. So the bits
+ * of the result do not depend on these.
  */
 #include <math.h>
 
 #include "abi.h"
 #include "vectors.h"
 
-/* Places that are correlated at once. With 2 vectors of 4 floats, GCC 12 keeps a sum in memory: twice the time. */
+/* Places that are correlated together. With 2 vectors of 4 floats, GCC 12 keeps a sum in memory: twice the time. */
 enum { VECTORS = WIDTH < 8 ? 4 : 2, SPAN = VECTORS * WIDTH };
 _Static_assert((int)SPAN <= (int)SCREEN_SPAN, "Python pads the picture by SCREEN_SPAN");
 
@@ -25,7 +26,7 @@ static inline vec root(vec v)
     return v;
 }
 
-/* overlap / √(energy − sum² / n), of a variance of at least `lowest`. */
+/* overlap / √(energy − sum² / n), with `lowest` as the lower bound under the root. */
 static inline vec zncc_of(vec overlap, vec energy, vec sum, float n, float lowest)
 {
     vec spread = energy;
@@ -36,7 +37,7 @@ static inline vec zncc_of(vec overlap, vec energy, vec sum, float n, float lowes
     return overlap / root(spread);
 }
 
-/* ZNCC at SPAN places from `centre` on; the plane after the picture's own holds its squares. */
+/* The ZNCC at SPAN places from `centre` on. The picture's squares are in the plane after it, `squares` floats away. */
 static inline void correlate(const float *centre, int64_t squares, const Kernel *k, float min_variance,
                              float zncc[SPAN])
 {
@@ -70,8 +71,8 @@ static void screen_kernel(const Planes *places, const Kernel *k, int number, flo
         }
 }
 
-/* Improve the maps by each of the kernels. `places` starts at the pixel of the first place's centre and has the size
- * of the maps; around it the picture must go on as far as the kernels reach, and SCREEN_SPAN floats to the right.
+/* Updates the maps with each of the kernels. `places` starts at the centre of the first place and has the size of the
+ * maps. Around it the picture must continue as far as the kernels reach, and SCREEN_SPAN floats to the right.
  */
 int wherein_screen(const Planes *places, const ScreenKernels *kernels, float min_variance, const ScreenMaps *maps)
 {

@@ -1,14 +1,14 @@
-/* One odd filter along each axis, zeros outside: separable() of images/gaussian.py in C.
+/* A filter of odd length along each axis, with zeros outside: separable() of images/gaussian.py in C.
  *
- * Each value is the sum over the taps in their order, in float32, whatever block or batch it is part of: the same
- * bits. Taps that would meet only the zeros outside are left out.
+ * Each value is the sum over the taps in their order, in float32, whatever block or batch it is part of. So the bits of
+ * the result do not depend on these. Taps that would only multiply zeros outside are skipped.
  */
 #include <stdlib.h>
 
 #include "abi.h"
 #include "vectors.h"
 
-/* Values that are summed at once: four vectors hide the latency of an addition, and leave registers for the rest. */
+/* Values that are summed together: four vectors hide the latency of an addition, and leave registers for the rest. */
 enum { SPAN = 4 * WIDTH };
 
 static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -24,8 +24,8 @@ static inline void filter_span(const float *from, int64_t stride, const float *t
     memcpy(out, sum, sizeof sum);
 }
 
-/* Row y of a plane. `plane` holds its rows with zeros up to `row` floats, `line` the same and `radius` more on each
- * side, so that every span is a whole one.
+/* Filters row y of a plane. The rows of `plane` are padded with zeros to `row` floats; `line` is, too, and by `radius`
+ * more on each side. So every span is complete.
  */
 static void filter_row(const float *plane, int64_t row, float *line, int y, int height, int width, const float *taps,
                        int count, float *out)
@@ -42,7 +42,7 @@ static void filter_row(const float *plane, int64_t row, float *line, int y, int 
     }
 }
 
-/* Filter each plane; `out` is contiguous and may not overlap the picture. */
+/* Filters each plane. `out` is contiguous and must not overlap the picture. */
 int wherein_separable(const Planes *picture, const float *taps, int32_t count, float *out)
 {
     const int height = picture->height, width = picture->width;

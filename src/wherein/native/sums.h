@@ -1,10 +1,10 @@
-/* Sums over the points and what follows from them: CorrelationObjective._moments and the end of its linearise(). */
+/* Sums over the points, and the cost and normal equations: CorrelationObjective._moments and the end of linearise(). */
 #pragma once
 #include <math.h>
 
 #include "problem.h"
 
-/* `to` = column × w of a block, padded; w may be NULL, for all ones. Returns its sum. */
+/* Writes column × w of a block to `to`, padded; w = NULL: all ones. Returns the sum. */
 static inline double weigh_column(const float *column, const float *w, int count, float to[BLOCK])
 {
     Lanes sum = {0};
@@ -44,13 +44,13 @@ static void add(WeightedSums *to, const WeightedSums *from, int channels, int co
     }
 }
 
-/* The weighted sums of K and, with the scene z under the points: KᵀWz, Σ w z for each channel, and Σ w z². */
+/* The weighted sums of K; and, with the scene z at the points, KᵀWz, Σ w z for each channel, and Σ w z². */
 typedef struct {
     WeightedSums known;
     double overlap[MAX_COLUMNS], of_scene[MAX_CHANNELS], energy;
 } Sums;
 
-/* Add a block: its weighted sums of K, the scene z, and the scene times the weights, wz. */
+/* Adds a block, given its weighted sums of K, the scene z, and the scene times the weights, wz. */
 static inline void add_block(const Problem *p, int channels, int first, int count, const WeightedSums *known,
                              float z[MAX_CHANNELS][BLOCK], float wz[MAX_CHANNELS][BLOCK], Sums *out)
 {
@@ -68,8 +68,8 @@ static inline void add_block(const Problem *p, int channels, int first, int coun
     }
 }
 
-/* The mean of each channel in the first block with visible points. It is subtracted in all blocks: in float32,
- * Σ z² − (Σ z)²/n of a bright and even scene would be nothing but rounding.
+/* The mean of each channel in the first block with visible points. It is subtracted in all blocks, since in float32
+ * Σ z² − (Σ z)²/n of a bright scene with little contrast would be only rounding errors.
  */
 typedef struct {
     float mean[MAX_CHANNELS];
@@ -92,7 +92,7 @@ static inline void take_level(int channels, int count, int visible, const float 
     level->known = 1;
 }
 
-/* Take the means off: KᵀWK − Σ_c s_c s_cᵀ / Σ w, and so on. */
+/* Subtracts the means: KᵀWK − Σ_c s_c s_cᵀ / Σ w with s_c = Σ w K of channel c, and so on. */
 static inline void centre_sums(int columns, int channels, Sums *s)
 {
     WeightedSums *known = &s->known;
@@ -106,7 +106,7 @@ static inline void centre_sums(int columns, int channels, Sums *s)
     }
 }
 
-/* Cost, gradient and Gauss–Newton matrix. */
+/* The cost, the gradient and the Gauss–Newton matrix. */
 static void finish(const Problem *p, int channels, Sums *s, Evaluation *out)
 {
     const int x = p->parameters;
@@ -117,7 +117,7 @@ static void finish(const Problem *p, int channels, Sums *s, Evaluation *out)
     out->failure = s->energy > least && texture > least ? DIVERGED : FLAT;
     if (out->failure == FLAT)
         return;
-    /* Eliminate the gain α: the share of J along x is a change of contrast, not of pose. */
+    /* Eliminates the gain: the component of J along x changes the contrast, which the ZNCC ignores. */
     double gain = fmax(contrast / texture, 0.05 * sqrt(s->energy / texture));
     for (int k = 0; k < p->parameters; k++) {
         double along = known->gram[x][k] / texture;

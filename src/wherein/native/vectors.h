@@ -1,15 +1,15 @@
-/* Vectors of floats, and sums whose order does not depend on how wide the vectors of a processor are. */
+/* Vectors of floats, and sums whose order does not depend on the width of a processor's vectors. */
 #pragma once
 #include <stdint.h>
 #include <string.h>
 
-/* A sum over points runs in float32 over LANES partial sums within a BLOCK of points, and in double over the
- * lanes and the blocks. The order is the same on every processor, and depends on nothing but the number of points.
+/* Within a BLOCK of points, a sum is accumulated in float32 in LANES partial sums; these, and the blocks, are added in
+ * double. The order is the same on every processor, and depends only on the number of points.
  */
 enum { LANES = 16, BLOCK = 256 };
 
-/* A vector as wide as the processor's registers. Wider ones would be kept in memory: with GCC 12 and vectors of
- * 16 floats, AVX2 took 3 times as long to align and 10 times as long to screen. LANES is PARTS of them.
+/* The floats of a vector: as many as the processor's registers hold. Wider vectors would be kept in memory: with GCC 12
+ * and vectors of 16 floats, AVX2 took 3 times as long to align and 10 times as long to screen. LANES is PARTS of them.
  */
 #if defined(__AVX512F__)
 enum { WIDTH = 16 };
@@ -23,7 +23,7 @@ enum { PARTS = LANES / WIDTH };
 typedef float vec __attribute__((vector_size(WIDTH * sizeof(float))));
 typedef int32_t ivec __attribute__((vector_size(WIDTH * sizeof(int32_t)))); /* also the result of comparing two vec */
 
-/* For buffers: a vector of 16 floats that is not aligned lies in two cache lines, and takes two reads. */
+/* For buffers: a vector of 16 floats that is not aligned spans two cache lines, and takes two reads. */
 #define ALIGNED __attribute__((aligned(64)))
 
 /* LANES partial sums. */
@@ -31,7 +31,7 @@ typedef struct {
     vec part[PARTS];
 } Lanes;
 
-/* The next WIDTH of `count` values, with zeros after the last; count may be 0 or less. */
+/* The next WIDTH of `count` values, followed by zeros; count may be 0 or negative. */
 static inline vec load(const float *from, int count)
 {
     vec v = {0};
@@ -60,8 +60,8 @@ static inline void add_upper_half(double *values, int half)
         values[i] += values[i + half];
 }
 
-/* The sum of the lanes: by halves, so that the order is the same for every WIDTH. Constants, and not a loop over the
- * halves, which the compiler would leave a loop.
+/* The sum of the lanes, by halves, so that the order is the same for every WIDTH. Written out with constants, since the
+ * compiler would not unroll a loop over the halves.
  */
 static inline double total_of(const Lanes *lanes)
 {
@@ -75,20 +75,20 @@ static inline double total_of(const Lanes *lanes)
 }
 _Static_assert(LANES == 16, "total_of adds three halves and a pair");
 
-/* How many of n values are left for the block that starts at `first`. */
+/* The number of values in the block that starts at `first`, of n values in all. */
 static inline int block_count(int n, int first)
 {
     return n - first < BLOCK ? n - first : BLOCK;
 }
 
-/* `count` rounded up to whole LANES: buffers of a block are this long, zero after the last value. */
+/* `count` rounded up to a multiple of LANES: the length of a block's buffers, which are 0 after the last value. */
 static inline int padded(int count)
 {
     return (count + LANES - 1) / LANES * LANES;
 }
 
-/* Σ a b over a block: a is padded, b need not be. Complete lanes have a loop of their own, without the branches of
- * load(): that takes a quarter of the time off an alignment with robust weights.
+/* Σ a b over a block: a is padded, b need not be. Complete lanes have a separate loop without the branches of load(),
+ * which saves a quarter of the time of an alignment with robust weights.
  */
 static inline double dot(const float *a, const float *b, int count)
 {

@@ -1,1 +1,1 @@
-"""A flat motif anywhere in a scene, at any rotation, size and tilt: by channels of oriented gradients."""
+"""Search and fit of a flat motif at any place, rotation, size and tilt, by channels of oriented gradients."""

@@ -1,8 +1,9 @@
-"""What covers an object: the parts of a motif that do not show in the scene, and a fit without them.
+"""Occlusion: which parts of a motif are covered in the scene, and a fit without them.
 
-Something that lies in front of an object pulls its fit aside, since it is compared as well. At a pose that is
-nearly right, the cover shows: small cells of the motif that agree far less with the scene than most of them
-do. They are left out, and the rest is fitted again. A reflection is a cover like any other.
+If something in front of an object covers a part of it, the fit is biased, since the cover is compared with
+the motif as well. At a pose that is nearly right, the cover can be detected: there, small cells of the motif
+agree far less with the scene than most cells do. These are left out, and the rest is fitted again; and so on,
+until the covered cells do not change any more. Reflections are treated in the same way.
 """
 
 from collections.abc import Sequence
@@ -40,46 +41,45 @@ _CELL = 6
 channels."""
 
 _AGREES = 0.85
-"""A cell is covered if its correlation is below this fraction of the median of all cells. A choice."""
+"""A cell is covered if its agreement is below this fraction of the median of all cells. A choice."""
 
 _MIN_COVER, _MAX_COVER = 0.1, 0.6
-"""Fraction of the motif that must be covered for a fit without it, and at most. Choices: a few cells differ
-by chance, and with most of it covered it is not known which part is the cover."""
+"""Minimum and maximum covered fraction of the motif for a fit of the rest. Choices: a few cells differ by
+chance; and if most of the motif seems covered, it is unknown which part is the cover."""
 
 _CONNECTED = 0.4
-"""Share of a cell and its neighbours that must be covered. A choice: at the corner of a cover it is four of
-nine, and scattered cells have less."""
+"""Minimum covered share of the 3 × 3 cells around a covered cell. A choice: at the corner of a cover it is
+four of nine, and scattered cells have less."""
 
 _ROUNDS = 4
-"""How often the cover is told and the rest fitted, at most. A choice: the first time the pose is still
-off."""
+"""Maximum number of times the cover is detected and the rest fitted. A choice: the first time, the pose is
+still off."""
 
 _FIT = PlaneStage(rounds=1, steps=4, tolerance=0.01)
-"""The fit of the rest. A choice: what is covered is told anew after it."""
+"""The fit of the rest. A choice: few steps, since the cover is detected again after it."""
 
 _COVER = structs.CoverRules(
     agrees=_AGREES, connected=_CONNECTED, least=_MIN_COVER, most=_MAX_COVER, cell=_CELL, rounds=_ROUNDS
 )
-"""All of that for C."""
+"""The constants above, for C."""
 
 _MAX_MOVE = 0.1
-"""How far the corners may move, as a fraction of the object's size. A choice: the pose was nearly right."""
+"""Maximum move of the corners, as a fraction of the object's size. A choice: the pose was nearly right."""
 
 
 def fit_uncovered(
     scene: ScenePyramid, stages: Sequence[PlaneMotif], exact: PlaneMotif, motion: Motion, found: PlaneFits
 ) -> PlaneFits:
-    """The poses fitted without what is covered, and as they were where nothing is.
+    """The poses fitted without the covered parts of the motif; unchanged where nothing is covered.
 
-    Their ZNCC remains that of the whole motif: what is hidden is no evidence.
+    Their ZNCC remains that of the whole motif, since hidden parts are no evidence for the object.
 
     Arguments:
-        scene: where the motif is.
-        stages: the motif from coarse to fine, by which poses are judged.
-        exact: the motif as exact poses need it: by it is told what is covered, and the rest is fitted.
-        motion: how the poses may move.
-        found: poses that are nearly right.
+        scene: the scene. stages: the motif from coarse to fine, for the ZNCC of the new poses. exact: the
+        motif with the settings for exact poses, by which the cover is detected and the rest fitted. motion:
+        how the poses may move. found: poses that are nearly right.
     """
+    # Thinned: cells need only a few points each, and the rest is fitted in each round.
     poses = _uncovered(scene, exact.sparse, motion, found.poses)
     moved = np.flatnonzero((poses != found.poses).any((1, 2)) & _close(stages[-1], poses, found.poses))
     there = PlaneFits(poses[moved], found.zncc[moved], found.visible[moved])
@@ -87,8 +87,7 @@ def fit_uncovered(
 
 
 def _uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Poses) -> Poses:
-    """The poses fitted without what is covered, in C where that is possible; to the byte as they were where
-    nothing is."""
+    """The poses fitted without covered parts, in C if possible; to the byte the same if none is covered."""
     starts, levels = poses @ motif.to_full, scene_levels(scene)
     finest = finest_levels(motif, motion, starts, len(levels))
     in_c = levels_in_c(scene, levels, int(finest.min(initial=len(levels) - 1)))
@@ -101,6 +100,7 @@ def _uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Po
 
     shares = shares_of(np.arange(len(poses), dtype=np.int64), scene.threads)
     ended = np.concatenate([starts[:0], *shared_out(fit, shares, scene.threads)])
+    # Unmoved poses are not converted back, which would change their last bits.
     moved, found = np.flatnonzero((ended != starts).any((1, 2))), poses.copy()
     there = ended[moved] @ motif.from_full
     found[moved] = there / there[:, 2:, 2:]
@@ -108,7 +108,7 @@ def _uncovered(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Po
 
 
 def _uncovered_in_torch(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, poses: Poses) -> Poses:
-    """The same in torch: the reference for C."""
+    """The same in torch: the reference implementation for C."""
     levels = scene_levels(scene)
 
     def uncovered(pose: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -116,10 +116,12 @@ def _uncovered_in_torch(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, 
         for _ in range(_ROUNDS):
             patch = patch_of(levels, motif, here @ motif.to_full)
             covered = None if patch is None else covered_points(motif, patch)
+            # The same cover as before would give the same fit: the rounds have converged.
             if covered is None or (known is not None and torch.equal(known, covered)):
                 break
             known = covered
             rest = fit_planes(scene, motif.without(covered), motion, _FIT, here[None])
+            # If the rest has no fit, the next round starts again from the given pose.
             here = rest.poses[0] if rest.zncc[0] > -1 else pose
         return here
 
@@ -127,7 +129,7 @@ def _uncovered_in_torch(scene: ScenePyramid, motif: PlaneMotif, motion: Motion, 
 
 
 def _close(motif: PlaneMotif, poses: Poses, others: Poses) -> NDArray[np.bool_]:
-    """Whether poses lie close to others: one that has gone elsewhere fits something else, (B,)."""
+    """Whether poses lie close to others, (B,). A pose that has moved far now fits something else."""
     right, bottom = motif.size[0] - 1, motif.size[1] - 1
     to_full = np.linalg.inv(motif.from_full).astype(np.float64)
     corners = mapped(to_full, [(0, 0), (right, 0), (right, bottom), (0, bottom)])
@@ -137,7 +139,10 @@ def _close(motif: PlaneMotif, poses: Poses, others: Poses) -> NDArray[np.bool_]:
 
 
 def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None:
-    """Which points of a motif are covered in a patch of the scene at its pose; None: none, or too many."""
+    """Which points of a motif are covered in a rectified scene; None: too few or too many.
+
+    The agreement of a cell is Σ w t·y / √(Σ w t² Σ w y²) over its points and channels.
+    """
     (columns, rows), t = (torch.from_numpy(motif.places).round().long() + MARGIN).unbind(1), motif.target
     y, w = _compared(motif, patch)
     if not float(w.sum()) > 0:
@@ -147,6 +152,7 @@ def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None
         torch.bincount(cell, (w * (a * b).sum(1)).double(), shape[0] * shape[1])
         for a, b in ((t, y), (t, t), (y, y))
     )
+    # The median is weighted by the energy of the motif, since flat cells agree with nothing.
     agreement, known = ty / (tt * yy).sqrt().clamp_min(1e-12), tt > 0
     covered = known & (agreement < _AGREES * _weighted_median(agreement[known], tt[known]))
     covered = _connected(covered.view(shape), known.view(shape)).flatten()
@@ -155,11 +161,12 @@ def covered_points(motif: PlaneMotif, patch: Patch) -> Bool[Tensor, " N"] | None
 
 
 def _connected(covered: Bool[Tensor, "h w"], known: Bool[Tensor, "h w"]) -> Bool[Tensor, "h w"]:
-    """The covered cells that have enough of their neighbours covered, too.
+    """The covered cells of which enough neighbours are covered, too.
 
-    What lies in front of an object covers cells side by side. Cells that differ by chance, or because one
-    specimen is not like another, are scattered: to fit without them costs time and gains nothing.
+    Something in front of an object covers adjacent cells. Cells that differ by chance, or because one
+    specimen differs from another, are scattered: a fit without them costs time and gains nothing.
     """
+    # Both averages count cells beyond the border as 0, so their ratio is over the cells that there are.
     around, all_around = (F.avg_pool2d(part[None].float(), 3, 1, 1)[0] for part in (covered, known))
     return covered & (around >= _CONNECTED * all_around)
 
@@ -167,23 +174,24 @@ def _connected(covered: Bool[Tensor, "h w"], known: Bool[Tensor, "h w"]) -> Bool
 def point_evidence(
     scene: ScenePyramid, motif: PlaneMotif, pose: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where in a scene the points of a motif lie at a pose, (N, 2), and how much each of them agrees, (N,).
+    """Positions in a scene of a motif's points at a pose, (N, 2), and how strongly each agrees, (N,).
 
     Arguments:
-        scene: where the motif is.
-        motif: at one resolution; some of its points are enough.
+        scene: the scene.
+        motif: at one resolution; some of its points suffice.
         pose: motif pixels → scene pixels at full size, 3×3.
     """
     to_scene = pose @ np.linalg.inv(motif.from_full)
     spots, patch = mapped(to_scene, motif.places), patch_of(scene_levels(scene), motif, to_scene)
     if patch is None:
         return spots, np.zeros(len(spots))
+    # Only agreement counts as evidence: a point that contradicts the motif has none, instead of less.
     y, w = _compared(motif, patch)
     return spots, (w * (motif.target * y).sum(1)).clamp_min(0).double().numpy()
 
 
 def _compared(motif: PlaneMotif, patch: Patch) -> tuple[Float[Tensor, "N 8"], Float[Tensor, " N"]]:
-    """The scene's channels at the points of a motif, with mean 0, and the weights, 0 outside the scene."""
+    """The scene's channels at the points of a motif, with mean 0; and the weights, 0 outside the scene."""
     columns, rows = (torch.from_numpy(motif.places).round().long() + MARGIN).unbind(1)
     scene = patch.channels.movedim(0, -1)[rows, columns]  # as they lie in memory
     both = (scene + scene.roll(DIRECTIONS // 2, 1)) / 2
@@ -199,6 +207,7 @@ def _cells(rows: Tensor, columns: Tensor) -> tuple[tuple[int, int], Tensor]:
 
 
 def _weighted_median(values: Float[Tensor, " K"], weights: Float[Tensor, " K"]) -> float:
+    """The first value, in ascending order, with which the weights reach half of their sum."""
     order = values.argsort()
     share = weights[order].cumsum(0)
     return float(values[order][int((share < share[-1] / 2).sum())])

@@ -1,8 +1,8 @@
-"""Poses of many motifs on channels of a scene, rated or refined together: `rating` for a library.
+"""Poses of many motifs rated or refined together on channels of a scene: `rating` for a library.
 
-Of a hundred motifs each has a few poses, at most sizes of the scene one or none. A call of C for each motif
-and size would take far longer than what C does in it. So the poses of some motifs go to C in one call, which
-picks the channels for each of them.
+With a hundred motifs, each has a few poses, and at most sizes of the scene one or none. A call of C for each
+motif and size would take far longer than the work in it. So one call of C handles the poses of several
+motifs, and selects the channels for each pose.
 """
 
 import math
@@ -27,18 +27,18 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
 _SHARE = 128
-"""About how many poses a thread takes at a time. A choice: a millisecond of work."""
+"""About how many poses make a task of a thread. A choice: a millisecond of work."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Gathered:
-    """Poses of several motifs, one motif after the other.
+    """The poses of several motifs, concatenated.
 
     Attributes:
-        motifs: with some poses each.
-        ends: after the poses of each motif, and 0 before the first, (M + 1,).
+        motifs: the motifs.
+        ends: the poses of motif m are those from `ends[m]` to before `ends[m + 1]`, (M + 1,).
         own: pixels of the motif at its resolution → pixels of the scene at full size, (B, 3, 3).
-        numbers: the level of the scene that comes closest, of each pose, (B,).
+        numbers: the level of the scene with the closest resolution, for each pose, (B,).
     """
 
     motifs: Sequence[PlaneMotif]
@@ -51,13 +51,14 @@ class _Gathered:
         counts = [len(one) for one in poses]
         to_full = np.repeat(np.stack([motif.to_full for motif in motifs]), counts, axis=0)
         own = np.concatenate(list(poses)) @ to_full
-        # As of `scene_parts.at_levels`: the size of an affine pose is the same everywhere.
+        # As in `scene_parts.at_levels`, but simpler: the scale of an affine pose is the same everywhere.
         sizes = np.maximum(np.nan_to_num(np.sqrt(np.abs(np.linalg.det(own[:, :2, :2])))), 1.0)
         numbers = np.round(np.log(sizes) / math.log(SIZE_STEP)).astype(np.int64)
         return _Gathered(motifs, np.concatenate(([0], np.cumsum(counts))), own, numbers)
 
     def shares(self) -> list[range]:
-        """The motifs in shares for threads, whatever their number."""
+        """The motifs divided into tasks of about `_SHARE` poses, independent of the number of threads."""
+        # A motif is never divided, since C steers its target once for consecutive poses of the same motif.
         cuts = np.searchsorted(self.ends, np.arange(0, int(self.ends[-1]) + _SHARE, _SHARE)).tolist()
         cuts[-1] = len(self.motifs)
         return [range(a, b) for a, b in pairwise(cuts) if b > a]
@@ -66,16 +67,17 @@ class _Gathered:
 def rate_many(
     scene: ScenePyramid, motifs: Sequence[PlaneMotif], poses: Sequence[Poses]
 ) -> list[NDArray[np.float64]]:
-    """`rate_poses` of each motif, at its own poses.
+    """`rate_poses` for each motif and its own poses.
 
     Arguments:
         scene: the scene to search.
-        motifs: at one resolution each.
-        poses: of each, motif pixels → scene pixels at full size, affine, (B, 3, 3).
+        motifs: each at one resolution.
+        poses: of each motif, motif pixels → scene pixels at full size, affine, (B, 3, 3).
     """
     gathered = _gathered(scene, motifs, poses)
     if gathered is None:
         return [rate_poses(scene, motif, own) for motif, own in zip(motifs, poses, strict=True)]
+    # The rules for C depend on the settings of the channels only, which are the same for all motifs here.
     rated = np.full(len(gathered.own), -1.0)
 
     def rate(chosen: slice, kinds: plane_calls.PoseKinds, own: Poses, _: Poses) -> None:
@@ -92,7 +94,7 @@ def refine_many(
     stage: PlaneStage,
     poses: Sequence[Poses],
 ) -> list[PlaneFits]:
-    """`refine_poses` of each motif, from its own poses; arguments as of `rate_many` and there."""
+    """`refine_poses` for each motif and its own poses; for the arguments, see there and `rate_many`."""
     gathered = _gathered(scene, motifs, poses)
     if gathered is None:
         return [
@@ -119,7 +121,10 @@ def _slices(gathered: _Gathered) -> list[tuple[int, int]]:
 
 
 def _gathered(scene: ScenePyramid, motifs: Sequence[PlaneMotif], poses: Sequence[Poses]) -> _Gathered | None:
-    """The poses of all motifs; None: they are not for C, or lie in a scene that is too large for that."""
+    """The poses of all motifs; None: C is not available for them, or the scene is too large.
+
+    In a large scene, channels are computed for the surroundings of each pose, so there is nothing to share.
+    """
     settings: set[ChannelSettings] = {motif.settings for motif in motifs}
     if not sum(map(len, poses)) or len(settings) > 1 or not kernel.accepts(motifs[0].target):
         return None
@@ -132,14 +137,18 @@ def _work_out(
     gathered: _Gathered,
     work: Callable[[slice, plane_calls.PoseKinds, Poses, Poses], None],
 ) -> None:
-    """Call `work` for the poses of some motifs at a time: which they are, their kinds, the poses on their
-    pictures, and from there to the scene at full size."""
+    """Call `work` for the poses of a few motifs at a time, in threads.
+
+    Its arguments are the slice of the poses, their motifs and pictures, the poses in pixels of these
+    pictures, and the matrices from there to the scene at full size.
+    """
     settings = gathered.motifs[0].settings
     levels = np.unique(gathered.numbers)
-    # Made before they are shared out: several shares need the same.
+    # Channels are computed before the threads start, since several tasks need the same ones.
     made = shared_out(partial(whole_channels, scene, settings), levels.tolist(), scene.threads)
     pictures = [channels.movedim(0, -1) for channels, _ in made]
     to_full = np.stack([matrix for _, matrix in made])
+    # C gets each pose in pixels of the picture that it reads for it.
     from_full, which = np.linalg.inv(to_full), np.searchsorted(levels, gathered.numbers)
 
     def share(some: range) -> None:

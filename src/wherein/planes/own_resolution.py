@@ -1,9 +1,10 @@
-"""The ZNCC of poses at the resolution that the scene has of them.
+"""The ZNCC of poses at the resolution of the object in the scene.
 
-A fit compares a motif with the scene in the motif's own frame, at resolutions that do not depend on the pose.
-Where the object is smaller in the scene than the motif at such a resolution, the picture is an enlarged one:
-it has none of the fine detail of the motif, and however right the pose, they do not agree. So there a pose is
-judged at a coarser resolution of the motif, one with about as many pixels as the scene has of the object.
+A fit compares motif and scene in the motif's frame, at resolutions that do not depend on the pose. If the
+object in the scene is smaller than the motif at such a resolution, the rectified picture is enlarged. It
+lacks the fine detail of the motif, so its ZNCC is low even at the right pose. Such poses are therefore
+evaluated at a coarser resolution of the motif, at which it has about as many pixels as the object in the
+scene.
 """
 
 from collections.abc import Sequence
@@ -20,21 +21,22 @@ from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 _ENLARGED = 1.3
-"""By how much the scene may be enlarged. A choice, by 180 small objects and 245 places without one: with 1.1
-to 1.3 the lowest scores of objects are the same and rise by 0.1 or more, with 1.5 by nothing; those of other
-places rise most with 1.1."""
+"""Maximum factor by which the scene is enlarged for an evaluation. A choice, measured with 180 small objects
+and 245 places without one: with 1.1 to 1.3 the lowest scores of objects rise equally, by 0.1 or more; with
+1.5 they do not rise; the scores of other places rise most with 1.1."""
 
 _AS_IT_IS = PlaneStage(rounds=1, steps=0)
+"""Evaluates poses without moving them."""
 
 
 @dataclass(frozen=True)
 class JudgeJob:
-    """Poses of one motif that are to be judged.
+    """Poses of one motif to evaluate at their own resolution.
 
     Attributes:
         stages: the motif from coarse to fine.
         motion: of the fits.
-        found: the poses, and what is known of their fits.
+        found: the poses and their fits.
     """
 
     stages: Sequence[PlaneMotif]
@@ -43,7 +45,9 @@ class JudgeJob:
 
 
 def own_stages(stages: Sequence[PlaneMotif], poses: Poses) -> NDArray[np.int64]:
-    """The number of the finest stage that asks for no more pixels than the scene has, for each pose.
+    """For each pose, the index of the finest stage at which the scene is not enlarged too much, (B,).
+
+    The coarsest stage if there is none.
 
     Arguments:
         stages: a motif from coarse to fine.
@@ -51,7 +55,7 @@ def own_stages(stages: Sequence[PlaneMotif], poses: Poses) -> NDArray[np.int64]:
     """
     own = np.zeros(len(poses), dtype=np.int64)
     for number, stage in enumerate(stages):
-        # Scene pixels for each of the motif's; none for poses that turn it inside out.
+        # Width of a motif pixel in scene pixels; not a number for mirrored poses, which keep stage 0.
         with np.errstate(divide="ignore", invalid="ignore"):
             size = scales(poses @ stage.to_full, stage.centre)
         own[size * _ENLARGED >= 1.0] = number
@@ -59,14 +63,15 @@ def own_stages(stages: Sequence[PlaneMotif], poses: Poses) -> NDArray[np.int64]:
 
 
 def judged(scene: ScenePyramid, stages: Sequence[PlaneMotif], motion: Motion, found: PlaneFits) -> PlaneFits:
-    """The fits of the last stage, with the ZNCC of those of small objects at their own resolution.
+    """The fits of the last stage, those of small objects with the ZNCC at their own resolution.
 
     Arguments:
-        scene: where they are.
+        scene: the scene.
         stages: the motif from coarse to fine.
         motion: of the fits.
         found: fits of the last stage.
     """
+    # Where the last stage is not too fine, its ZNCC is known already.
     own = own_stages(stages, found.poses)
     small = np.flatnonzero((own < len(stages) - 1) & (found.zncc > -1))
     if not len(small):
@@ -77,13 +82,14 @@ def judged(scene: ScenePyramid, stages: Sequence[PlaneMotif], motion: Motion, fo
 def judge_each(
     scene: ScenePyramid, jobs: Sequence[JudgeJob], rows: Sequence[NDArray[np.int64]] | None = None
 ) -> list[PlaneFits]:
-    """The poses of several motifs with the ZNCC at their own resolution, shared out among threads.
+    """The poses of several motifs with the ZNCC at their own resolution, shared among the threads.
 
     Arguments:
-        scene: where they are.
+        scene: the scene.
         jobs: the motifs and their poses.
-        rows: the numbers of the poses of each that are judged, the others stay as they are; None: all.
+        rows: for each motif the indices of the poses to evaluate, the others stay as they are; None: all.
     """
+    # Poses of the same motif and stage form one job of fits, so that C is called once for each.
     kinds = list[tuple[int, NDArray[np.int64], FitJob]]()
     for number, job in enumerate(jobs):
         some = np.arange(len(job.found.poses)) if rows is None else rows[number]

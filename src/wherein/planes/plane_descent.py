@@ -1,8 +1,14 @@
 """The descent of a flat motif on a picture of channels, from any pose.
 
-ZNCC of the motif's channels and the picture's is maximised by damped Gauss–Newton, linearised on the motif's
-side: the matrix of the normal equations is that of the motif, whatever the picture. Here in torch, for one
-pose: the reference for native/plane_descent.h.
+It maximises the ZNCC ρ of the motif's channels and the picture's by damped Gauss–Newton, linearised on the
+motif's side (inverse composition). Let ŷ be the picture at the points of the motif, with mean 0 and norm 1,
+and t(p) the motif moved by p, with t = t(0) of mean 0 and norm 1. With the Jacobian J of t,
+
+    ρ(p) = ⟨ŷ, t(p)⟩ / ‖t(p)‖,    ∇ρ = Jᵀ(ŷ − ρ t),    −∇²ρ ≈ H = JᵀJ − Jᵀ(1 1ᵀ / W + t tᵀ)J,
+
+in which H is that of ŷ = t, with means and norms under the weights of the points, and W is the sum of these.
+H does not depend on the picture, so it is computed once for a motif. A step of p = H⁻¹∇ρ on the motif's side
+is its inverse on that of the pose. Here in torch, for one pose: the reference for native/plane_descent.h.
 """
 
 import math
@@ -23,41 +29,41 @@ from wherein.planes.rectify import rectify
 from wherein.pyramid.levels import reduce
 
 if TYPE_CHECKING:
-    # For the annotations alone: a descent needs numbers of a motif, not what makes one.
+    # For annotations only: the module that makes motifs is not needed here.
     from wherein.planes.plane_motif import PlaneMotif
 
 DAMPING, EASE, TIGHTEN = 2e-3, 0.2, 10.0
-"""The first damping, and the factors by which it changes after a better and a worse step. Choices."""
+"""The initial damping, and the factors by which it changes after a better and a worse step. Choices."""
 
 MAX_STEP = 0.25
-"""Longest step in units of the motif's radius. A choice: beyond it the linearisation is not to be trusted."""
+"""Maximum length of a step, in units of the motif's radius. A choice: the linearisation fails beyond it."""
 
 MIN_AGREEMENT = 0.5
-"""ZNCC below which a step is as long as at this. A choice: a lower one is rather that of a pose far off, from
-where twice as long is far enough.
+"""Steps are divided by the ZNCC, or by this if the ZNCC is lower. A choice: at a low ZNCC the pose is rather
+far off, and twice the step is enough.
 
-Where only a share of a motif agrees with the scene, the second derivative of ZNCC is that share of the
-motif's own, and so is its slope: a step by the motif's matrix leads only that share of the way. ZNCC is the
-share.
+If only a share of the motif agrees with the scene, slope and second derivative of the ZNCC are that share of
+those of a complete match. A step with the matrix H of the complete match would lead only that share of the
+way. The ZNCC is an estimate of the share.
 """
 
 EXTRAPOLATED, REACH = 4.0, 0.5
-"""How much longer a step may become by extrapolation, and how long, in pixels, unless it is already. Choices:
-steps that lead a quarter of the way are the shortest seen where an object is in plain view; and further away,
-what is not smooth is not linear."""
+"""Maximum factor by which extrapolation lengthens a step, and maximum length of an extrapolated step in
+pixels, unless the step itself is longer. Choices: steps that led a quarter of the way were the shortest seen
+for objects in plain view; and over longer distances, channels are not linear."""
 
 SLACK = 0.01
-"""ZNCC by which a step of a pose that settles may make the fit worse. A choice: to rectify the scene by
-another fraction of a pixel changes as much."""
+"""ZNCC that a step of a settling pose may lose. A choice: shifting the rectified picture by a fraction of a
+pixel changes the ZNCC as much."""
 
 MIN_VISIBLE = 0.35
-"""Minimum fraction of the motif that must lie in the scene. A choice: of less than a third, clutter fits too
-well."""
+"""Minimum fraction of the motif that must lie in the scene. A choice: clutter fits less than a third of a
+motif too well."""
 
 MIN_VARIANCE = 5e-4
-"""Variance of the scene's channels below which it counts as this much. A choice: that of an outline with a
-contrast of one or two grey levels of 255. ZNCC divides by it, and would find any shape in the noise and
-compression of a plain background. Channels are of size 1."""
+"""Lower bound of the variance of the scene's channels, by whose square root the ZNCC divides. A choice: the
+variance of an outline with a contrast of one or two grey levels of 255. Without it, the ZNCC would find any
+shape in the noise and compression of a plain background. The magnitude of channels is about 1."""
 
 _Matrix = NDArray[np.float64]
 
@@ -68,15 +74,15 @@ class PlaneStage:
 
     Attributes:
         rounds: maximum number of rectifications.
-        steps: maximum number of Gauss–Newton steps in each; 0 with one round evaluates only.
-        tolerance: a pose has converged when a step moves it by less than this, in pixels of the motif's
+        steps: maximum number of Gauss–Newton steps in each round; 0 with one round only evaluates the poses.
+        tolerance: a pose has converged if a step moves it by less than this, in pixels of the motif's
             resolution.
-        settles: for the last rounds of a pose that is almost right: one step in each, which the next round
-            checks. At the start of a round no pixel is interpolated, elsewhere all are, which lowers ZNCC by
-            more than the last tenth of a pixel raises it: a step that is checked at once would not be taken.
-            `steps` is not read. From the second round on, steps are extrapolated: the scene seldom has the
-            contrast and the sharpness of the motif, so that a step leads only a part of the way, and the
-            next one the same part of the rest.
+        settles: for a pose that is almost right. Each round takes one step, and the next round checks it.
+            The step cannot be checked in its own round: at the pose of the rectification no channel is
+            interpolated, elsewhere all are, which lowers the ZNCC by more than the last tenth of a pixel
+            raises it. From the second round on, steps are extrapolated: the scene seldom has the contrast
+            and the sharpness of the motif, so that a step leads only a part of the way, and the next one the
+            same part of the rest. `steps` is not used.
     """
 
     rounds: int = 2
@@ -87,13 +93,13 @@ class PlaneStage:
 
 @dataclass(frozen=True)
 class Surface:
-    """A picture of channels in which a motif is looked for.
+    """A picture of channels to which a motif is fitted.
 
     Attributes:
-        channels: of the picture.
-        inside: which of its pixels lie in the scene.
-        steered: its channels are in the frame of the scene, and a pose turns them into the motif's; else they
-            are in the frame of the motif.
+        channels: the channels.
+        inside: which pixels lie in the scene.
+        steered: True: directions are relative to the scene, and are rotated into the motif's frame at each
+            pose. False: they are relative to the motif, since the picture has been rectified.
     """
 
     channels: Float[Tensor, "8 h w"]
@@ -103,7 +109,7 @@ class Surface:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """ZNCC at a pose, the visible fraction, and the derivative of ZNCC on the motif's side, (8,)."""
+    """The ZNCC at a pose, the visible fraction, and the derivative ∇ρ on the motif's side, (8,)."""
 
     zncc: float
     visible: float
@@ -113,7 +119,7 @@ class Evaluation:
 def descend(
     motif: "PlaneMotif", surface: Surface, start: _Matrix, parameters: int, stage: PlaneStage
 ) -> tuple[_Matrix, Evaluation]:
-    """The motion of a motif, in its units, that fits it to a surface best; and the evaluation there.
+    """The motion of a motif, in its units, that maximises the ZNCC; and the evaluation there.
 
     Arguments:
         motif: at one resolution.
@@ -128,6 +134,7 @@ def descend(
         if here.zncc <= -1:
             break
         step, length = _step(motif, here.slope / max(here.zncc, MIN_AGREEMENT), parameters, mu)
+        # The step moves the motif, so the pose moves by its inverse.
         at = best @ np.linalg.inv(_motion(step, parameters))
         at = at / at[2, 2]
         there = evaluate(motif, surface, start @ at)
@@ -142,9 +149,9 @@ def descend(
 
 @dataclass
 class Settling:
-    """The moves of a pose that settles, as motions in the motif's units, from what is found in each round.
+    """The moves of a settling pose (`PlaneStage.settles`), as motions in the motif's units.
 
-    Each round begins where no pixel is interpolated, so that its ZNCC tells whether the move to it was good.
+    Each round starts where no channel is interpolated, so that its ZNCC tells whether the last move was good.
     """
 
     motif: "PlaneMotif"
@@ -156,7 +163,11 @@ class Settling:
     _extrapolated: bool = False
 
     def move(self, pose: _Matrix, here: Evaluation) -> tuple[_Matrix, float]:
-        """The motion of the next move, 3×3, and the length of the step without extrapolation, in pixels.
+        """The next move, 3×3, and the length of its step before extrapolation, in pixels.
+
+        Anderson acceleration of depth 1. With the step f_k at x_k, x_{k+1} = x_k + f_k − θ (x_k + f_k −
+        x_{k−1} − f_{k−1}), where θ = ⟨f_k, f_k − f_{k−1}⟩ / ‖f_k − f_{k−1}‖². If each step leads the same
+        part of the way, this leads all of the way. It is used only if steps are getting shorter.
 
         Arguments:
             pose: the motif's units → scene.
@@ -173,11 +184,14 @@ class Settling:
         return self._motion(self._taken), length * self.motif.radius
 
     def led_too_far(self, here: Evaluation) -> bool:
-        """Whether the last move made the fit worse."""
+        """Whether the last move has lowered the ZNCC by more than `SLACK`."""
         return here.zncc < self._zncc - SLACK
 
     def back(self, again: bool) -> _Matrix:
-        """Where the last step began, or where it leads without extrapolation or half as far."""
+        """The motion before the last move; with `again`, followed by a shorter move.
+
+        The shorter move is the step without extrapolation, or half of the step if that was the move.
+        """
         if not again:
             return self._from
         self._step = self._step * (1.0 if self._extrapolated else 0.5)
@@ -190,7 +204,8 @@ class Settling:
 
 
 def _step(motif: "PlaneMotif", slope: _Matrix, parameters: int, damping: float) -> tuple[_Matrix, float]:
-    """A damped Gauss–Newton step, (8,), and its length before it was cut."""
+    """A damped Gauss–Newton step, (8,), of length `MAX_STEP` at most, and its length before this limit."""
+    # Scaled to a unit diagonal, so that the damping is relative to each parameter's own curvature.
     hessian = motif.hessian[:parameters, :parameters]
     unit = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-12))
     scaled = unit[:, None] * hessian * unit + (damping + 1e-9) * np.eye(parameters)
@@ -207,12 +222,13 @@ def _motion(step: _Matrix, parameters: int) -> _Matrix:
 
 
 def evaluate(motif: "PlaneMotif", surface: Surface, pose: _Matrix) -> Evaluation:
-    """ZNCC and its derivative at a pose, the motif's units → pixels of the surface."""
+    """The ZNCC and its derivative at a pose, which maps the motif's units to pixels of the surface."""
     u = np.concatenate((motif.points.double().numpy(), np.ones((len(motif.points), 1))), 1) @ pose.T
     spots = torch.from_numpy(u[:, :2] / u[:, 2:])
     scene, inside = sampled(surface.channels, surface.inside, spots)
     if surface.steered:
-        # A patch reaches beyond the motif, but a scene ends where it ends.
+        # A rectified picture has a margin around the motif; on a whole scene, points may lie beyond its
+        # border.
         inside &= on_picture(surface.channels, spots) & torch.from_numpy(u[:, 2] > 0)
         scene = (scene.double() @ steering(_directions_turned(pose))).to(scene)
     y = torch.where(motif.unsigned[:, None], (scene + opposite(scene.mT[..., None])[..., 0].mT) / 2, scene)
@@ -222,6 +238,7 @@ def evaluate(motif: "PlaneMotif", surface: Surface, pose: _Matrix) -> Evaluation
     visible = total / motif.weight
     if visible < MIN_VISIBLE:
         return Evaluation(-1.0, visible, np.zeros(MAX_PARAMETERS))
+    # The target has mean 0 and norm 1 over all points, but not over those that are visible.
     mean_t, mean_y = float((w * t).sum()) / total, float((w * y).sum()) / total
     own = max(float((w * (t - mean_t).square()).sum()), 1e-12) ** 0.5
     power = max(float((w * (y - mean_y).square()).sum()), MIN_VARIANCE * total) ** 0.5
@@ -233,7 +250,7 @@ def evaluate(motif: "PlaneMotif", surface: Surface, pose: _Matrix) -> Evaluation
 def sampled(
     found: Float[Tensor, "8 h w"], inside: Bool[Tensor, "h w"], spots: Float[Tensor, "N 2"]
 ) -> tuple[Float[Tensor, "N 8"], Bool[Tensor, " N"]]:
-    """Channels at some places, linearly interpolated, and which of these lie in the scene."""
+    """The channels at some places, linearly interpolated, and which places lie in the scene."""
     height, width = inside.shape
     limits = spots.new_tensor((width - 1.001, height - 1.001))
     spots = spots.nan_to_num().clamp_min(0).minimum(limits)
@@ -241,7 +258,7 @@ def sampled(
     a, b = (spots - spots.floor()).to(found).unbind(1)
     left = found[:, row, column] * (1 - b) + found[:, row + 1, column] * b
     right = found[:, row, column + 1] * (1 - b) + found[:, row + 1, column + 1] * b
-    # Of the nearest pixel: of the one before, it would depend on the last bit of a place.
+    # Of the nearest pixel, and not of the one before: at a whole pixel, that would depend on the last bit.
     across, down = (spots + 0.5).long().unbind(1)
     return (left * (1 - a) + right * a).mT, inside[down, across]
 
@@ -253,14 +270,19 @@ def on_picture(found: Float[Tensor, "8 h w"], spots: Float[Tensor, "N 2"]) -> Bo
 
 
 def _directions_turned(pose: _Matrix) -> float:
-    """By how many directions a pose turns a motif, at the centre of its points."""
+    """The rotation of a pose at the centre of the motif's points, in steps between directions."""
+    # The linear part of the pose there, and the angle of the rotation that is closest to it.
     middle = pose[:2, 2] / pose[2, 2]
     (a, b), (c, d) = pose[:2, :2] - np.outer(middle, pose[2, :2])
     return math.atan2(c - b, a + d) * DIRECTIONS / (2 * math.pi)
 
 
 def steering(turn: float) -> Float[Tensor, "8 8"]:
-    """The matrix that turns channels by so many directions, from the right: trigonometric interpolation."""
+    """The matrix that rotates the directions of channels (..., 8) by `turn` steps, applied from the right.
+
+    Trigonometric interpolation over the eight directions θ_j: entry (j, k) is the kernel
+    (1 + 2 Σ_{n<4} cos n(θ_j − θ_k − φ) + cos 4(θ_j − θ_k − φ)) / 8 at the angle φ of `turn`.
+    """
     number = torch.arange(DIRECTIONS, dtype=torch.float64)
     at = (number[:, None] - number - turn) * (2 * math.pi / DIRECTIONS)
     orders = torch.arange(1, DIRECTIONS // 2)[:, None, None]
@@ -268,14 +290,17 @@ def steering(turn: float) -> Float[Tensor, "8 8"]:
 
 
 def level_of(scale: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Of `count` levels the one whose pixels come closest to a motif's that are `scale` times as large:
-    finer ones would alias, coarser ones are blurred."""
+    """The scene level with the resolution closest to that of a motif whose pixels are `scale` wide in the
+    scene.
+
+    Finer levels would alias, coarser ones are blurred. Rounds log₂ `scale`, half a step down.
+    """
     return np.asarray(np.clip(np.ceil(np.log2(scale / np.sqrt(2))), 0, count - 1))
 
 
 @dataclass(frozen=True)
 class Patch:
-    """The scene in the motif's frame: the picture, its channels, and which pixels lie in the scene."""
+    """The scene rectified to a motif's frame: picture, channels, and which pixels lie in the scene."""
 
     picture: Float[Tensor, "C h w"]
     channels: Float[Tensor, "8 h w"]
@@ -289,17 +314,17 @@ def patch_of(
     size: tuple[int, int] | None = None,
     finest: int = 0,
 ) -> Patch | None:
-    """The scene in the frame and at the resolution of a motif, and `MARGIN` pixels around it.
+    """The scene rectified to the frame and resolution of a motif, with a margin of `MARGIN` pixels.
 
     Arguments:
         levels: of the scene.
-        motif: whose channels are wanted.
+        motif: determines size, resolution and the settings of the channels.
         pose: pixels at its resolution → scene pixels at full size.
         size: width and height without the margin; None: those of the motif.
-        finest: number of the finest level that is used.
+        finest: the finest level that may be used.
 
     Returns:
-        The patch, or None where the pose is mirrored or behind.
+        The patch; None if the pose is mirrored or behind the camera.
     """
     across, down = size or motif.size
     scale = _local_scale(pose, motif.centre if size is None else ((across - 1) / 2, (down - 1) / 2))
@@ -314,7 +339,7 @@ def patch_of(
 
 
 def _local_scale(pose: NDArray[np.float64], at: tuple[float, float]) -> float:
-    """How much larger a motif pixel is in the scene, at a point; 0 where the pose is mirrored or behind."""
+    """The width of a motif pixel in the scene, at a point; 0 if the pose is mirrored or behind the camera."""
     x, y, depth = pose @ (*at, 1.0)
     if not depth > 0:
         return 0.0

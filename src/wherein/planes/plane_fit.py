@@ -1,10 +1,15 @@
-"""The fit of a flat motif to a scene, by its channels: many poses at one resolution, each on its own.
+"""The fit of a flat motif to a scene by channels: many poses at one resolution, each on its own.
 
-A round rectifies the scene by the pose so far, which brings it into the motif's own frame and resolution;
-makes the channels of that picture; and maximises ZNCC with the motif's channels by damped Gauss–Newton from
-the identity, linearised on the motif's side. Then the next round begins at the pose that was found. Because
-channels are made *after* rectification, gradients are compared in the motif's frame, whatever the rotation or
-tilt in the scene, and always at the same resolution, whatever the object's size: so scores compare.
+A fit consists of rounds. A round
+
+1. rectifies the scene by the current pose, into the motif's own frame and resolution;
+2. computes the channels of the rectified picture;
+3. maximises the ZNCC with the motif's channels by damped Gauss–Newton steps, starting from the identity and
+   linearised on the motif's side (`plane_descent`).
+
+The next round starts from the new pose. Channels are computed *after* rectification, so that gradients are
+compared in the motif's frame and resolution, whatever the rotation, tilt and size of the object in the scene.
+This makes the ZNCC of different poses comparable.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,30 +59,30 @@ PARAMETERS_OF: dict[type[Motion], int] = {
     Affine: 6,
     Homography: 8,
 }
-"""How many of a plane's parameters a motion has, in the order of `plane_motif`."""
+"""The number of parameters of each motion; they are the first ones in the order of `plane_motif`."""
 
 _RADII = (30.0, 42.0, 60.0, 100.0)
-"""Extent of the motif at the stages of the fit, in pixels; a smaller motif ends at its full size. A choice:
-beyond 100 px the score gets no surer. With two stages instead of three up to 60 px, fits that ended a little
-off the coarsest optimum lose their way."""
+"""Extent of the motif in the stages of the fit, in pixels; a smaller motif ends at its full size. A choice:
+beyond 100 px the score gets no more certain. With two stages instead of three up to 60 px, fits that ended a
+little off the coarsest optimum do not recover."""
 
 _MIN_GAIN = 1.2
-"""A stage is left out where the motif would have to be enlarged by more than this. A choice."""
+"""A stage is omitted if the motif would have to be enlarged by at least this factor. A choice."""
 
 CHANNELS, SHARP = ChannelSettings(), ChannelSettings(sigma=0.5)
-"""Of the fits, and of their last steps: with less smoothing poses are more exact. On ../shared/scenes parts
-were 0.034 px off with 0.5, 0.041 with 0.7 and 0.045 with 1.3."""
+"""Settings of the channels for fits, and for their last steps: with less smoothing, poses are more exact. On
+../shared/scenes the error of parts was 0.034 px with 0.5, 0.041 px with 0.7 and 0.045 px with 1.3."""
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
 _SHARES = 4
-"""Shares of the poses for each thread. A choice: some poses take longer than others."""
+"""Number of tasks for each thread. A choice, above 1 because some poses take longer than others."""
 
 
 def motif_stages(
     motif: Motif, any_polarity: bool = False, covered: Float[Tensor, "h w"] | None = None
 ) -> tuple[PlaneMotif, ...]:
-    """The resolutions at which a motif is fitted, from coarse to fine; arguments as of `PlaneMotif.of`."""
+    """The motif at each resolution of the fits, from coarse to fine; arguments: see `PlaneMotif.of`."""
     return tuple(PlaneMotif.of(motif, radius, CHANNELS, any_polarity, covered) for radius in _radii_of(motif))
 
 
@@ -89,12 +94,12 @@ def finest_stage(
     settings: ChannelSettings = CHANNELS,
     even: bool = False,
 ) -> PlaneMotif:
-    """The last of `motif_stages`, without the work for the others; arguments as of `PlaneMotif.of`."""
+    """The last of `motif_stages`, without computing the others; arguments: see `PlaneMotif.of`."""
     return PlaneMotif.of(motif, _radii_of(motif)[-1], settings, any_polarity, covered, pivot, even)
 
 
 def _radii_of(motif: Motif) -> list[float]:
-    """The extent of a motif at each resolution at which it is fitted."""
+    """The extent of a motif at each resolution of its fits."""
     largest = extent(motif)
     return [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
 
@@ -105,7 +110,7 @@ class PlaneFits:
 
     Attributes:
         poses: (B, 3, 3).
-        zncc: of the channels, over the part of the motif that is in the scene; −1 where there is no fit.
+        zncc: ZNCC of the channels, over the part of the motif that is in the scene; −1 if there is no fit.
         visible: the fraction of the motif that is in the scene.
     """
 
@@ -120,13 +125,13 @@ class PlaneFits:
         return len(self.zncc)
 
     def replaced(self, chosen: NDArray[np.int64], others: "PlaneFits") -> "PlaneFits":
-        """These with some of them replaced by others."""
+        """A copy in which the fits with the indices `chosen` are replaced by `others`."""
         poses, zncc, visible = self.poses.copy(), self.zncc.copy(), self.visible.copy()
         poses[chosen], zncc[chosen], visible[chosen] = others.poses, others.zncc, others.visible
         return PlaneFits(poses, zncc, visible)
 
     def joined(self, *others: "PlaneFits") -> "PlaneFits":
-        """These and others, in this order."""
+        """These fits followed by others."""
         parts = (self, *others)
         return PlaneFits(
             np.concatenate([part.poses for part in parts]),
@@ -148,7 +153,7 @@ def fit_planes(
         scene: the scene to search.
         motif: at one resolution.
         motion: how the poses may move.
-        stage: how long.
+        stage: number of rounds and steps, and tolerance.
         poses: motif pixels → scene pixels at full size, (B, 3, 3).
     """
     return fit_each(scene, [FitJob(motif, motion, stage, poses)])[0]
@@ -156,7 +161,7 @@ def fit_planes(
 
 @dataclass(frozen=True)
 class FitJob:
-    """Poses of one motif that are to be fitted; attributes as the arguments of `fit_planes`."""
+    """Poses of one motif to fit; for the attributes, see the arguments of `fit_planes`."""
 
     motif: PlaneMotif
     motion: Motion
@@ -165,9 +170,9 @@ class FitJob:
 
 
 def fit_each(scene: ScenePyramid, jobs: Sequence[FitJob]) -> list[PlaneFits]:
-    """The fits of several motifs, each of its own poses: `fit_planes` of each, shared out among threads.
+    """`fit_planes` for several motifs with their own poses, all of them shared among the threads.
 
-    Limbs have one or a few poses each: one by one, all threads but one would wait most of the time.
+    Limbs have few poses each: one motif after the other, most threads would be idle.
     """
     each = [shares_of(job.poses @ job.motif.to_full, scene.threads) for job in jobs]
     levels = scene_levels(scene)
@@ -187,14 +192,14 @@ def fit_each(scene: ScenePyramid, jobs: Sequence[FitJob]) -> list[PlaneFits]:
 
 
 def shares_of(items: NDArray[_Kind], threads: int) -> list[NDArray[_Kind]]:
-    """Poses, or their numbers, in a few shares for each thread; none if there are none."""
+    """Poses, or their indices, divided into a few tasks for each thread; an empty list if there are none."""
     if not len(items):
         return []
     return np.array_split(items, min(len(items), threads * _SHARES)) if threads > 1 else [items]
 
 
 def _joined(job: FitJob, fits: Sequence[PlaneFits]) -> PlaneFits:
-    """The fits of all shares of a job, at full size."""
+    """The fits of all tasks of a job, with poses of the motif at full size."""
     if not fits:
         return PlaneFits(job.poses, np.zeros(0), np.zeros(0))
     found = fits[0] if len(fits) == 1 else fits[0].joined(*fits[1:])
@@ -203,34 +208,35 @@ def _joined(job: FitJob, fits: Sequence[PlaneFits]) -> PlaneFits:
 
 
 _SHRINKS, _SAME_SIZE = 1.25, 1.0 + 1e-6
-"""Factor by which a fit may make a pose smaller and still be compared with the level closest to it, and the
-same for a motion that keeps sizes, but for rounding. The first is a choice: a fit that goes further has left
-its object."""
+"""Factor by which a fit may shrink a pose and still use the scene level with the closest resolution; and the
+same for motions that keep the size, where only rounding changes it. The first is a choice: a fit that shrinks
+by more has left its object."""
 
 _Finest = NDArray[np.int32]
 
 
 def finest_levels(motif: PlaneMotif, motion: Motion, starts: Poses, count: int) -> _Finest:
-    """The finest of `count` levels that the fit of each pose may need, (B,).
+    """The finest of `count` scene levels that the fit of each pose may use, (B,).
 
-    That for the motif at a smaller size than it starts with: the finer levels of a large scene take time and
-    memory, and are only made if they are needed.
+    The level for a pose that is smaller than the start by the factor above. The finer levels of a large scene
+    take time and memory, so only those that may be needed are computed. The bound depends on each pose alone,
+    so results do not depend on which other poses are fitted.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.sqrt(np.linalg.det(local_map(starts, motif.centre)))
     shrinks = _SHRINKS if motion.scales else _SAME_SIZE
-    # Poses without a meaning are not fitted at all, and need none.
+    # Mirrored or undefined poses are not fitted at all, and may have any level.
     return level_of(np.where(sizes > 0, sizes, np.inf) / shrinks, count).astype(np.int32)
 
 
 def _fit_of(
     scene: ScenePyramid, levels: SceneLevels, finest: int
 ) -> Callable[[FitJob, Poses, _Finest], PlaneFits]:
-    """What fits poses at the resolution of a motif to a scene, in C where that is possible.
+    """A function that fits poses of a motif at its resolution, in C if possible, otherwise in torch.
 
     Arguments:
-        scene, levels: where they are fitted.
-        finest: number of the finest level that any of the poses needs.
+        scene, levels: the scene and its levels.
+        finest: the finest level that any of the poses needs.
     """
     in_c = levels_in_c(scene, levels, finest)
     if in_c is None:
@@ -244,12 +250,12 @@ def _fit_of(
 
 
 def levels_in_c(scene: ScenePyramid, levels: SceneLevels, finest: int) -> "plane_calls.Levels | None":
-    """The levels of a scene for C, from that with the number `finest` on; None: they are for torch."""
+    """The levels of a scene for C, from level `finest` on; None: C does not handle this scene."""
     if not kernel.accepts(levels[len(levels) - 1]):
         return None
     known = cast("tuple[int, plane_calls.Levels, list[Tensor]] | None", scene.kept.get("levels in C"))
     if known is None or known[0] > finest:
-        # Kept with the tensors that it points to: a scene is fitted to dozens of times.
+        # Kept, because a scene is fitted to dozens of times; with the tensors, since it points to them.
         contiguous = [levels[number].contiguous() for number in range(finest, len(levels))]
         known = finest, plane_calls.levels_of(contiguous, finest), contiguous
         scene.kept["levels in C"] = known
@@ -257,11 +263,12 @@ def levels_in_c(scene: ScenePyramid, levels: SceneLevels, finest: int) -> "plane
 
 
 def plane_rules(motif: PlaneMotif, stage: PlaneStage, parameters: int, levels: int) -> structs.PlaneRules:
-    """Every number that C would otherwise have to know by itself; they must not be changed."""
+    """The parameters of a fit for C; they are shared and must not be modified."""
     known = motif.rules
     key = (stage, parameters, levels)
     if key not in known:
-        # The rules point to the taps, which are kept with them.
+        # The rules hold a pointer to the taps, so both are kept. `setdefault` is atomic: of two threads that
+        # come here at the same time, one makes the rules that both use.
         taps = motif.settings.taps(motif.points).contiguous()
         known.setdefault(key, (_rules(motif, stage, parameters, levels, taps), taps))
     return known[key][0]
@@ -293,7 +300,7 @@ def _rules(
 
 
 def _fit_in_torch(levels: Sequence[Tensor], job: FitJob, starts: Poses, finest: _Finest) -> PlaneFits:
-    """The same in torch: the reference for C."""
+    """The same in torch: the reference implementation for C."""
     ended = [_fit_one(levels, job, start, int(own)) for start, own in zip(starts, finest, strict=True)]
     poses, zncc, visible = zip(*ended, strict=True)
     return PlaneFits(np.stack(poses), np.array(zncc), np.array(visible))
@@ -304,6 +311,8 @@ def _fit_one(
 ) -> tuple[NDArray[np.float64], float, float]:
     motif, stage, parameters = job.motif, job.stage, PARAMETERS_OF[type(job.motion)]
     (x, y), r = motif.centre, motif.radius
+    # A motion is in the motif's units: from its centre, divided by its radius, so that all parameters are of
+    # similar magnitude.
     from_unit = np.array(((r, 0, x), (0, r, y), (0, 0, 1.0)))
     in_patch = np.array(((r, 0, x + MARGIN), (0, r, y + MARGIN), (0, 0, 1.0)))
     zncc, visible, settling = -1.0, 0.0, Settling(motif, parameters)
@@ -322,7 +331,7 @@ def _fit_one(
             if found.zncc <= -1:
                 return pose, found.zncc, found.visible
             best, moved = settling.move(pose @ from_unit, found)
-            if last and moved > REACH:  # nothing would tell whether so long a step was good
+            if last and moved > REACH:  # no further round would check so long a step
                 return pose, found.zncc, found.visible
         else:
             best, found = descend(motif, surface, in_patch, parameters, stage)

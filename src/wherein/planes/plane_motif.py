@@ -1,9 +1,9 @@
 """A flat motif at one resolution, as channels, linearised over all motions of a plane.
 
-What is compared, and how much each pixel counts, is in `planes.description`. The derivatives are those of the
-channels when the motif moves, as in `formulations.motif_side`: for the parameters of a homography about its
-centre, in the order shift x, shift y, rotation, scale, the two further ones of an affine motion, and the two
-of perspective. A motion with fewer parameters uses the first of them.
+`planes.description` determines which pixels are compared, and their weights. The derivatives are those of the
+channels under a motion of the motif, as in `formulations.motif_side`: in the parameters of a homography about
+its centre, in the order shift x, shift y, rotation, scale, the two others of an affine motion, and the two of
+perspective. A motion with fewer parameters uses the first ones.
 """
 
 import math
@@ -29,18 +29,18 @@ from wherein.planes.rectify import rectify
 __all__ = ["MARGIN", "PARAMETERS", "PlaneMotif", "extent"]
 
 PARAMETERS = 8
-"""Of a homography; other motions use the first 2, 3, 4 or 6."""
+"""Number of parameters of a homography; other motions use the first 2, 3, 4 or 6."""
 
 _ROUGH_POINTS = 256
-"""About how many points are compared where poses are only rated. A choice: more do not change which are
-best."""
+"""About how many points are compared when poses are rated or refined. A choice: more points do not change
+which poses are best."""
 
 _SPARSE_POINTS = 2500
-"""About how many points are compared to tell what is covered. A choice: some for each cell of a large
+"""About how many points are compared to detect covered parts. A choice: some for each cell of a large
 motif."""
 
 _MIN_THINNING = 1.3
-"""A motif is not thinned for less than this factor. A choice: it would not save much."""
+"""A motif is not thinned by less than this factor. A choice: it would save little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +51,14 @@ class PlaneMotif:
         settings: of its channels.
         from_full: pixels of the motif at full size → pixels at this resolution, 3×3.
         size: width and height at this resolution.
-        centre: of its points, (x, y) in pixels at this resolution.
+        centre: mean position of its points, (x, y) in pixels at this resolution.
         radius: root mean square distance of the points from the centre, in pixels.
-        points: (N, 2), from the centre and in units of the radius.
+        points: positions relative to the centre, in units of the radius, (N, 2).
         weights: (N,).
-        unsigned: at which points light and dark may be exchanged, (N,).
+        unsigned: which points are compared without sign: light and dark may be exchanged, (N,).
         target: the motif's channels, (N, 8), with mean 0 and norm 1 under the weights.
         derivatives: of the target along x and y, times the weights, (2, N, 8).
-        channels: of all of the motif and its margin, (8, h, w).
+        channels: of the whole motif and its margin, (8, h, w).
     """
 
     settings: ChannelSettings
@@ -84,26 +84,27 @@ class PlaneMotif:
         even: bool = False,
         limit: int | None = None,
     ) -> "PlaneMotif":
-        """The motif reduced so that its `extent` is `radius`; at full size if it is smaller than that.
+        """The motif reduced to the extent `radius`; at full size if its `extent` is smaller.
 
         Arguments:
             motif: at full size.
             radius: in pixels.
             settings: of the channels.
-            any_polarity: compare all of it without sign, for objects that may be light on dark or dark on
+            any_polarity: compare all pixels without sign, for objects that may be light on dark or dark on
                 light.
-            covered: where something else lies in front of it in its picture, which may be elsewhere in a
-                scene: not compared there, and no outline.
-            pivot: the point about which it turns, (x, y) in its pixels at full size: its pixels are weighed
-                by what they say about the turn. A round hub looks the same at every turn.
-            even: for exact poses. Straight edges count in full, and the outline is as sharp as the mask.
-            limit: maximum number of its points, evenly spread; None: all. Of a large motif, what is made of
-                all of them only to be `thinned` takes most of the time.
+            covered: where another part lies in front of the motif in its picture. This part may be elsewhere
+                in a scene, so these pixels are not compared, and the edge of the part is no outline.
+            pivot: the point about which the motif turns, (x, y) in pixels at full size. Pixels are weighted
+            by
+                how much they change with the turn: a round hub looks the same at every turn.
+            even: for exact poses: straight edges have full weight, and the outline is as sharp as the mask.
+            limit: maximum number of points, in a random choice; None: all. Computing all points of a large
+                motif, only to thin them afterwards, would take most of the time.
         """
         factor = max(1.0, extent(motif) / radius)
         width, height = (max(2, math.ceil(side / factor - 1e-9)) for side in (motif.width, motif.height))
-        # The same factor along both axes, about the centre: else a rotation at this resolution would not be
-        # one at full size.
+        # The same factor along both axes, about the centre: otherwise a rotation at this resolution would be
+        # no rotation at full size.
         (x, y), across, down = motif.centre, factor * (width - 1) / 2, factor * (height - 1) / 2
         to_full = np.array(((factor, 0, x - across), (0, factor, y - down), (0, 0, 1)))
         planes, fills = _reduced(motif, covered, to_full, height, width), motif.fills
@@ -113,23 +114,22 @@ class PlaneMotif:
         about = None if pivot is None else (from_full @ (*pivot, 1.0))[:2]
         weights = point_weights(seen, even)
         if not even:
-            # Its weights remain those of the sharp outline: pixels beside it say less.
+            # The weights are still those of the sharp outline: the pixels beside it are less informative.
             blurred = described(planes, settings, fills, any_polarity, OUTLINE_BLUR / factor)
             seen = replace(seen, channels=blurred.channels)
         return _linearised(seen, weights, settings, from_full, (width, height), about)
 
     def thinned(self, count: int) -> "PlaneMotif":
-        """The same motif with at most about `count` of its points: for fits that need not be exact."""
+        """The same motif with about `count` of its points at most, for fits that need not be exact."""
         stride = len(self.points) / count
         if stride < _MIN_THINNING:
             return self
-        # In a fixed random order: points at a regular stride lie on lines across the motif.
+        # A fixed random choice, since points at a regular stride lie on lines across the motif.
         order = np.random.default_rng(0).permutation(len(self.points))[:count]
         return self._with_points(torch.from_numpy(np.sort(order)))
 
     def informative(self, count: int) -> "PlaneMotif":
-        """The same motif with at most `count` of its points: those that say most about its pose, by the
-        squares of their derivatives."""
+        """The same motif with the `count` points that say most about its pose, by squared derivatives."""
         if len(self.points) <= count:
             return self
         weight = self.weights.double().clamp_min(1e-9)
@@ -138,7 +138,7 @@ class PlaneMotif:
 
     @property
     def places(self) -> NDArray[np.float64]:
-        """Its points in pixels at this resolution, (N, 2)."""
+        """The positions of its points in pixels at this resolution, (N, 2)."""
         return np.asarray(self.points.double().numpy() * self.radius + self.centre)
 
     @cached_property
@@ -148,12 +148,12 @@ class PlaneMotif:
 
     @cached_property
     def rough(self) -> "PlaneMotif":
-        """The same motif with few points, to rate many poses by."""
+        """The same motif with few points, for rating and refining many poses."""
         return self.thinned(_ROUGH_POINTS)
 
     @cached_property
     def sparse(self) -> "PlaneMotif":
-        """The same motif with a few points for each of its cells, to tell what is covered."""
+        """The same motif with a few points for each of its cells, for detecting covered parts."""
         return self.thinned(_SPARSE_POINTS)
 
     def without(self, covered: Bool[Tensor, " N"]) -> "PlaneMotif":
@@ -176,8 +176,9 @@ class PlaneMotif:
 
     @cached_property
     def hessian(self) -> NDArray[np.float64]:
-        """The Gauss–Newton matrix of ZNCC at the motif itself, (8, 8)."""
-        # Σ w JᵀJ with J = gx x + gy y: the channels are summed first, as x and y are the same for all.
+        """H of `plane_descent`: the Gauss–Newton matrix of the ZNCC of the motif with itself, (8, 8)."""
+        # Σ w JᵀJ with J = gx x + gy y: summed over channels first, since x and y are the same for all of
+        # them.
         (gx, gy), (x, y), w = self._gradients, self._fields, self.weights.double().numpy()
         xx, xy, yy = (w * np.einsum("nc,nc->n", a, b) for a, b in ((gx, gx), (gx, gy), (gy, gy)))
         mixed = x.T @ (xy[:, None] * y)
@@ -188,12 +189,12 @@ class PlaneMotif:
 
     @cached_property
     def with_1(self) -> NDArray[np.float64]:
-        """Sums of the derivatives in each parameter, (8,)."""
+        """Jᵀ1: sums of the derivatives in each parameter, (8,)."""
         return self._summed(np.ones((1, DIRECTIONS)))
 
     @cached_property
     def with_t(self) -> NDArray[np.float64]:
-        """Sums of the derivatives times the target, (8,)."""
+        """Jᵀt: sums of the derivatives times the target, (8,)."""
         return self._summed(self.target.double().numpy())
 
     def _summed(self, factor: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -208,12 +209,12 @@ class PlaneMotif:
 
     @cached_property
     def _gradients(self) -> NDArray[np.float64]:
-        """Of the target along x and y, without the weights, (2, N, 8)."""
+        """The derivatives of the target along x and y, without the weights, (2, N, 8)."""
         return self.derivatives.double().numpy() / self.weights.double().numpy()[:, None]
 
     @cached_property
     def _fields(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How each parameter moves a point along x, and along y, each (N, 8)."""
+        """How each parameter moves the points along x, and along y, each (N, 8)."""
         u, v = self.points.double().numpy().T
         one, zero = np.ones_like(u), np.zeros_like(u)
         x = np.stack((one, zero, -v, u, u, v, -u * u, -u * v), 1)
@@ -222,13 +223,13 @@ class PlaneMotif:
 
     @cached_property
     def _jacobian(self) -> NDArray[np.float64]:
-        """Derivatives of the target in each parameter, (N, 8, 8)."""
+        """J: the derivatives of the target in each parameter, (N, channels, parameters)."""
         (gx, gy), (x, y) = self._gradients[..., None], self._fields
         return np.asarray(gx * x[:, None] + gy * y[:, None])
 
     @cached_property
     def in_c(self) -> structs.PlaneMotifArrays:
-        """The same for C; it points into this object, which must outlive it."""
+        """This motif for C. It holds pointers into this object, which must outlive it."""
         points, weights, target, dx, dy = kept = (
             self.points.contiguous(),
             self.weights.contiguous(),
@@ -237,7 +238,7 @@ class PlaneMotif:
         )
         unsigned = self.unsigned.int().contiguous()
         hessian, with_1, with_t = self.hessian, self.with_1, self.with_t
-        # Two threads may come here at the same time, and make each of these twice: none of them may go.
+        # Two threads may run this at the same time and make two sets of arrays: both must be kept alive.
         self._kept.extend((*kept, unsigned, hessian, with_1, with_t))
         n, each = len(points), (len(points), DIRECTIONS)
         return structs.PlaneMotifArrays(
@@ -262,7 +263,7 @@ class PlaneMotif:
 
     @cached_property
     def rules(self) -> dict[Hashable, tuple[structs.PlaneRules, Tensor]]:
-        """The rules of its fits for C, as they were made first, with what they point to."""
+        """The parameters of its fits for C, made on first use, with the arrays that they point to."""
         return {}
 
     @cached_property
@@ -271,11 +272,11 @@ class PlaneMotif:
 
 
 def extent(motif: Motif) -> float:
-    """The radius of a disc that is as large as the motif, in pixels.
+    """The radius of a disc as large as the motif, in pixels.
 
-    "Large" is between two measures: by area, which for a thin motif is small, and by the spread of its
-    pixels, which is large. A thin motif needs more resolution than a disc of the same spread, and can do with
-    less than one of the same area.
+    It is the geometric mean of two radii: that of a disc of the same area, which is small for a thin motif,
+    and that of a disc with the same spread of pixels, which is large. A thin motif needs more resolution than
+    the disc of the same spread, and less than the disc of the same area.
     """
     rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
     spread = 2 * float(rows.double().var(correction=0) + columns.double().var(correction=0)) + 1
@@ -289,16 +290,16 @@ def _reduced(
     height: int,
     width: int,
 ) -> Float[Tensor, "P H W"]:
-    """The motif times its mask, its mask, and what is covered, at a resolution and with the margin.
+    """The motif times its mask, its mask, and the covered area, at a resolution and with the margin.
 
-    The mask includes what is covered; all are 0 outside.
+    The mask includes the covered area; all are 0 outside.
     """
     cover = torch.zeros_like(motif.mask) if covered is None else covered
     mask = torch.maximum(motif.mask, cover)
     planes = torch.cat((motif.pixels * mask, mask[None], cover[None]))
     factor = 2 ** max(0, round(math.log2(math.sqrt(to_full[0, 0] * to_full[1, 1]))))
     factor = min(factor, 2 ** int(math.log2(max(1, min(planes.shape[-2:])))))
-    # Padded at full size by what reduces to whole pixels, so that nothing beyond the mask is continued.
+    # Padded with zeros at full size, by a multiple of the factor, so that no border pixels are continued.
     edge = factor * math.ceil((MARGIN + 2) * max(to_full[0, 0], to_full[1, 1]) / factor)
     rest = (edge, edge + -motif.width % factor, edge, edge + -motif.height % factor)
     padded = pool(F.pad(planes, rest), factor)
@@ -318,6 +319,7 @@ def _linearised(
     size: tuple[int, int],
     pivot: NDArray[np.float64] | None,
 ) -> PlaneMotif:
+    """The motif of a description, with the derivatives of its channels by central differences."""
     found, (rows, columns) = seen.channels, torch.nonzero(seen.where, as_tuple=True)
     places = torch.stack((columns, rows), 1).double() - MARGIN
     centre = places.mean(0)

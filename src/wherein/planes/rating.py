@@ -1,10 +1,14 @@
-"""Many poses of a flat motif on channels that are there already: rated, or refined by a descent.
+"""Many poses of a flat motif compared with channels that are computed once: rated, or refined by a descent.
 
-To rectify the scene and make channels for each of hundreds of poses would cost more than all the rest of a
-search. So channels are made once: of the whole scene, or of the plane of a body in which a limb turns about
-its joint. A pose then samples them, and turns their directions as well: the channels of a pixel sample a
-smooth function of the direction, which trigonometric interpolation gives at any other. Not the same as
-channels of the turned picture, but close enough to choose where fits start, and to bring them close.
+A fit (`plane_fit`) rectifies the scene and computes new channels for each pose. For hundreds of poses this
+would cost more than the rest of a search. So here channels are computed once: of the whole scene, or of the
+plane of a body in which a limb turns about its joint. Each pose then samples these channels, and rotates
+their directions into the motif's frame: the eight channels of a pixel are samples of a smooth function of the
+direction, and trigonometric interpolation gives its value at any other direction (*steering*). The result
+differs from the channels of the rotated picture, but is good enough to choose the starts of fits, and to
+bring them close.
+
+Rating a pose means computing its ZNCC without moving it; refining means Gauss–Newton steps from it.
 """
 
 import math
@@ -50,13 +54,14 @@ from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
 
 _LIKE_STEP, _ALIKE, _LIKE_BASIN = 7.5, 0.3, 20.0
-"""Degrees between the turns at which a motif is compared with itself, ZNCC from which a turn may be mistaken
-for another, and degrees up to which it is nearly the same pose. Choices: descents from half of the step come
-to the same end; a plate with four dials reaches more upside down, and a round dial at every turn."""
+"""Degrees between the turns at which a motif is compared with itself, ZNCC above which such a turn may be
+mistaken for no turn, and degrees below which it is nearly the same pose. Choices: descents from half of the
+step end at the same pose; a plate with four dials reaches the ZNCC upside down, and a round dial at every
+turn."""
 
 
 def rate_turns(scene: ScenePyramid, motif: PlaneMotif, planes: Poses, turns: Poses) -> NDArray[np.float64]:
-    """ZNCC of the motif at every turn in every plane, approximately; −1 where it lies outside, (P, T).
+    """The approximate ZNCC of the motif at every turn in every plane, (P, T); −1 outside the scene.
 
     Arguments:
         scene: the scene to search.
@@ -66,6 +71,7 @@ def rate_turns(scene: ScenePyramid, motif: PlaneMotif, planes: Poses, turns: Pos
     """
     view = _PlaneView(motif, turns)
     rated = np.full((len(planes), len(turns)), -1.0)
+    # One rectified picture serves all turns in a plane: a turn only samples it.
     for row, plane in zip(rated, planes, strict=True):
         patch = patch_of(scene_levels(scene), motif, plane @ view.from_patch, view.size)
         if patch is not None:
@@ -82,15 +88,16 @@ def best_turns(
     turns: Sequence[Poses],
     count: int,
 ) -> PlaneFits:
-    """The turns that rate best in each plane, refined there: `count` poses for each of the planes in turn.
+    """The best-rated turns in each plane, refined; `count` poses for each plane, one plane after the other.
 
     Arguments:
-        scene, motif, planes: as of `rate_turns`.
+        scene, motif, planes: see `rate_turns`.
         motion: how the motif may move in the plane.
         stage: number of steps and tolerance.
         turns: motif pixels → plane, affine, (T, 3, 3) for each plane.
-        count: how many of the turns; fewer if there are not so many for any plane. Of a plane with fewer than
-            that, the last is repeated with a ZNCC of −1, so that what is found does not depend on the others.
+        count: number of poses for each plane, at most the largest number of turns of a plane. If a plane has
+            fewer turns, its last pose is repeated with a ZNCC of −1, so that all planes have equally many
+            poses, and the poses of one do not depend on the others.
     """
     count = min(count, max(map(len, turns)))
 
@@ -103,6 +110,7 @@ def best_turns(
         rated = _rated(motif.rough, patch.channels, patch.inside, view.turns)
         best = view.turns[np.argsort(-rated, kind="stable")[:count]]
         fits = _refined(motif.rough, patch.channels, patch.inside, motion, stage, best)
+        # Motif at full size → motif at its resolution → picture with margin → without → plane → scene.
         poses = plane @ view.from_patch @ view.to_patch @ fits.poses @ motif.from_full
         return _filled(PlaneFits(poses / poses[:, 2:, 2:], fits.zncc, fits.visible), count)
 
@@ -112,7 +120,7 @@ def best_turns(
 
 
 def _filled(found: PlaneFits, count: int) -> PlaneFits:
-    """At least `count` poses: the last is repeated, as one that was not found."""
+    """The poses, filled up to `count` with copies of the last that have a ZNCC of −1."""
     more = count - len(found)
     if more <= 0:
         return found
@@ -121,7 +129,7 @@ def _filled(found: PlaneFits, count: int) -> PlaneFits:
 
 
 class _PlaneView:
-    """A picture of a plane at the resolution of a motif, with room for all turns of the motif in it.
+    """The frame of a picture of a plane, at the resolution of a motif and large enough for all its turns.
 
     Arguments:
         motif: at one resolution.
@@ -140,6 +148,7 @@ class _PlaneView:
         corners = np.array(((0, width - 1, width - 1, 0), (0, 0, height - 1, height - 1), (1, 1, 1, 1)))
         own = motif.from_full @ turns @ to_full
         ends = (own @ corners)[:, :2]
+        # The bounding box of the motif at all its turns; `begin` moves its corner to the origin.
         low, high = np.floor(ends.min((0, 2))), np.ceil(ends.max((0, 2)))
         across, down = (int(side) for side in high - low + 1)
         self.size = across, down
@@ -150,11 +159,11 @@ class _PlaneView:
 
 
 def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[np.float64]:
-    """ZNCC of the motif at many poses all over the scene, approximately; −1 where it lies outside, (B,).
+    """The approximate ZNCC of the motif at poses anywhere in the scene, (B,); −1 outside the scene.
 
     Arguments:
         scene: the scene to search.
-        motif: at one resolution; a few of its points are enough.
+        motif: at one resolution; a few of its points suffice.
         poses: motif pixels → scene pixels at full size, affine, (B, 3, 3).
     """
     own, numbers = at_levels(motif, poses)
@@ -171,13 +180,13 @@ def rate_poses(scene: ScenePyramid, motif: PlaneMotif, poses: Poses) -> NDArray[
 
 
 def similar_turns(motif: Motif, rough: PlaneMotif) -> Poses:
-    """Turns of a motif about its middle after which it looks much like itself, (T, 3, 3).
+    """The turns of a motif about its middle at which it looks much like itself, (T, 3, 3).
 
     Arguments:
         motif: at full size.
-        rough: the same at its coarsest, by which it is compared.
+        rough: the same motif at the coarsest resolution, which is compared.
     """
-    # On a background of its own mean colour, with room for its corners.
+    # The scene is the motif itself on a background of its mean colour, with room for its corners.
     width, height = motif.width, motif.height
     room, mask = math.ceil((math.hypot(width, height) - min(width, height)) / 2) + 1, motif.mask
     mean = (motif.pixels * mask).sum((1, 2)) / mask.sum()
@@ -193,14 +202,15 @@ def similar_turns(motif: Motif, rough: PlaneMotif) -> Poses:
 def refine_poses(
     scene: ScenePyramid, motif: PlaneMotif, motion: Motion, stage: PlaneStage, poses: Poses
 ) -> PlaneFits:
-    """The poses after a descent on channels of the whole scene: close to what a fit finds, in a tenth of its
-    time.
+    """The poses after a descent on channels of the whole scene.
+
+    They are close to those of a fit, which takes ten times as long.
 
     Arguments:
         scene: the scene to search.
-        motif: at one resolution; a few hundred of its points are enough.
+        motif: at one resolution; a few hundred of its points suffice.
         motion: how the poses may move.
-        stage: number of steps and tolerance; there is one round.
+        stage: number of steps and tolerance; there is a single round.
         poses: motif pixels → scene pixels at full size, (B, 3, 3).
     """
     if not len(poses):
@@ -219,7 +229,7 @@ def refine_poses(
         found.zncc[chosen], found.visible[chosen] = fits.zncc, fits.visible
 
     parts = parts_with_poses(scene, numbers, partial(neighbourhoods, scene, motif, own))
-    # Made before they are shared out: several shares need the same.
+    # Channels of whole levels are computed before the threads start, since several shares need the same ones.
     whole = {part.number: part for part in parts if part.box is None}
     shared_out(partial(part_channels, scene, motif), list(whole.values()), scene.threads)
     shared_out(refine, [share for part in parts for share in part.shares()], scene.threads)
@@ -232,7 +242,10 @@ def _rated(
     inside: Bool[Tensor, "h w"] | None,
     poses: Poses,
 ) -> NDArray[np.float64]:
-    """ZNCC of the motif at poses in a picture of channels; `inside`: which pixels lie in the scene, (T,)."""
+    """ZNCC of the motif at poses in a picture of channels, (T,).
+
+    `inside`: which pixels of the picture lie in the scene; None: all.
+    """
     if not kernel.accepts(found):
         seen = torch.ones(found.shape[1:], dtype=torch.bool) if inside is None else inside
         return np.array([_rated_in_torch(motif, found, seen, pose) for pose in poses])
@@ -244,20 +257,26 @@ def _rated(
 def _rated_in_torch(
     motif: PlaneMotif, found: Float[Tensor, "8 h w"], inside: Bool[Tensor, "h w"], pose: NDArray[np.float64]
 ) -> float:
-    """The same for one pose in torch: the reference for C."""
+    """The same for one pose in torch: the reference implementation for C.
+
+    Unlike in `plane_descent.evaluate`, the pose is affine, and its rotation is rounded to one of `STEERING`
+    steps.
+    """
     spots = torch.from_numpy(motif.places) @ torch.from_numpy(pose[:2, :2]).mT + torch.from_numpy(pose[:2, 2])
     scene, seen = sampled(found, inside, spots)
     seen &= on_picture(found, spots)
     scene = scene.double()
     both = (scene + opposite(scene.mT[..., None])[..., 0].mT) / 2
     y = torch.where(motif.unsigned[:, None], both, scene)
-    # The target is turned, and not the scene the other way: in C it is then turned once for many poses.
+    # The target is steered instead of the scene: C steers it only once for all poses of the same rotation.
+    # Both are equivalent in ⟨t, y⟩, since steering by −φ is the adjoint of steering by φ.
     turn = math.atan2(pose[1, 0] - pose[0, 1], pose[0, 0] + pose[1, 1]) / (2 * math.pi)
     t, weights = motif.target.double(), motif.weights.double()
     turned = t @ steering(-round(turn * STEERING) * DIRECTIONS / STEERING)
     w = torch.where(seen, weights, 0.0)[:, None]
     if not float(w.sum()) > 0 or float(w.sum()) < MIN_VISIBLE * float(weights.sum()):
         return -1.0
+    # The target has mean 0 and norm 1 over all points, but not over those that are visible.
     total = DIRECTIONS * float(w.sum())
     mean_t, mean_y = float((w * t).sum()) / total, float((w * y).sum()) / total
     power = max(float((w * (y - mean_y).square()).sum()), MIN_VARIANCE * total)
@@ -273,7 +292,7 @@ def _refined(
     stage: PlaneStage,
     poses: Poses,
 ) -> PlaneFits:
-    """Poses in a picture of channels after a descent there; `inside`: which pixels lie in the scene."""
+    """Poses in a picture of channels after a descent; `inside`: which pixels lie in the scene, None: all."""
     parameters = PARAMETERS_OF[type(motion)]
     if not kernel.accepts(found):
         seen = torch.ones(found.shape[1:], dtype=torch.bool) if inside is None else inside
@@ -287,7 +306,7 @@ def _refined(
 def _refined_in_torch(
     motif: PlaneMotif, surface: Surface, parameters: int, stage: PlaneStage, poses: Poses
 ) -> PlaneFits:
-    """The same in torch: the reference for C."""
+    """The same in torch: the reference implementation for C."""
     (x, y), r = motif.centre, motif.radius
     from_unit = np.array(((r, 0, x), (0, r, y), (0, 0, 1.0)))
     ended, zncc, visible = poses.copy(), np.zeros(len(poses)), np.zeros(len(poses))

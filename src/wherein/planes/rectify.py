@@ -1,4 +1,4 @@
-"""A scene seen through a pose, the picture that brings a flat motif upright; and the scene at any size."""
+"""Rectification, which resamples a scene into the frame of a pose; and the scene at any size."""
 
 import math
 from collections.abc import Sequence
@@ -18,20 +18,20 @@ _MIN_LEVEL = 8
 """Minimum width and height of a reduced scene in pixels. A choice."""
 
 SIZE_STEP = 1.18
-"""Factor between neighbouring sizes at which a scene is looked at. By recall on tilted cut-outs and on
-photographs of a gauge: with 1.12 no more objects are found, with 1.2 and more sometimes fewer."""
+"""Factor between neighbouring sizes at which a scene is searched. Measured by recall on tilted cut-outs and
+on photographs of a gauge: with 1.12 no more objects are found, with 1.2 and more sometimes fewer."""
 
 _MAX_KEPT = 1_000_000
-"""A scene that is reduced to at most so many pixels is kept at that size. A choice: 12 MB."""
+"""Maximum number of pixels of a reduced scene that is kept. A choice: 12 MB."""
 
 
 def rectify(
     scene: Float[Tensor, "C H W"], matrix: NDArray[np.float64], height: int, width: int
 ) -> tuple[Float[Tensor, "C h w"], Bool[Tensor, "h w"]]:
-    """The picture whose pixel u shows the scene at matrix · u, and which of its pixels lie in the scene.
+    """The picture whose pixel u is the scene at matrix · u, and which of its pixels lie in the scene.
 
-    Linearly interpolated; outside, the scene is continued by its border pixels. The scene should be reduced
-    first if its pixels are much smaller than those of the result: nothing is averaged here.
+    Linearly interpolated; outside, the scene is continued by its border pixels. There is no averaging: if the
+    pixels of the scene are much smaller than those of the result, reduce the scene first, to avoid aliasing.
 
     Arguments:
         scene: the picture to sample.
@@ -44,7 +44,7 @@ def rectify(
     places = transform(torch.from_numpy(np.asarray(matrix, dtype=np.float64)).to(points), points)
     limits = places.new_tensor((scene.shape[-1] - 1, scene.shape[-2] - 1))
     inside = ((places >= -0.5) & (places <= limits + 0.5)).all(-1)
-    # Behind the camera the pose has no meaning, though the formula gives a place.
+    # A point behind the camera is not visible, although the formula projects it to a place.
     depth = points @ places.new_tensor(matrix[2, :2]) + float(matrix[2, 2])
     inside &= depth > 0
     grid = (2 * places / limits.clamp_min(1) - 1).nan_to_num().to(scene.dtype)
@@ -53,7 +53,7 @@ def rectify(
 
 
 class SceneLevels(Sequence[Float[Tensor, "C _ _"]]):
-    """The scene at full size, at half, at a quarter, and so on; each is made when it is first asked for."""
+    """The scene at full size, at half, at a quarter, and so on; each level is computed on first use."""
 
     def __init__(self, scene: ScenePyramid) -> None:
         self._scene, self._count, shortest = scene, 1, min(scene.size)
@@ -75,9 +75,9 @@ def scene_levels(scene: ScenePyramid) -> SceneLevels:
 
 
 def factor_of(number: int) -> float:
-    """By how much a scene is reduced at a size.
+    """The factor by which a scene is reduced at a size.
 
-    The sizes are the same for all motifs, so that what is made of a scene at one of them is made once.
+    All motifs use the same sizes, so that what is computed from a scene at one of them can be shared.
     """
     return float(SIZE_STEP**number)
 
@@ -120,6 +120,8 @@ def frame_at(scene: ScenePyramid, number: int) -> NDArray[np.float64]:
 
 
 def _frame(scene: ScenePyramid, factor: float) -> NDArray[np.float64]:
+    # Width and height are rounded to whole pixels, so each axis has its own exact factor. Pixel 0 of the
+    # reduced scene covers the first `across` pixels at full size, whose middle is (across − 1) / 2.
     across, down = (full / own for full, own in zip(scene.size, _size_at(scene, factor), strict=True))
     return np.array(((across, 0, (across - 1) / 2), (0, down, (down - 1) / 2), (0, 0, 1)))
 
@@ -133,6 +135,8 @@ def _part_of(
     scene: ScenePyramid, factor: float, box: Box
 ) -> tuple[Float[Tensor, "C h w"], NDArray[np.float64]]:
     levels, (left, top, right, bottom) = scene_levels(scene), box
+    # From the level of the closest power of 2, which is averaged. The rest of the factor, at most √2 either
+    # way, is only interpolated.
     level = int(np.clip(round(math.log2(factor)), 0, len(levels) - 1))
     to_full = _frame(scene, factor) @ ((1, 0, left), (0, 1, top), (0, 0, 1))
     if factor == 1.0:

@@ -1,8 +1,8 @@
 """The parts of a scene in which poses lie, and their channels.
 
-A pose is compared at the level of the scene at which the scene is as large as the motif. Channels of all of a
-large level would take 32 bytes for each pixel, and most of them are not needed. So a large level is divided
-into squares, or into the neighbourhoods of poses.
+A pose is compared at the level of the scene at which object and motif have the same size. The channels of a
+whole large level would take 32 bytes for each pixel, and most of them are not needed. So channels of a large
+level are computed for squares, or for the neighbourhoods of poses.
 """
 
 import math
@@ -22,22 +22,23 @@ from wherein.planes.rectify import SIZE_STEP, frame_at, part_at, scene_at, size_
 from wherein.pyramid.levels import Box, Poses, ScenePyramid
 
 _MAX_KEPT = 1_000_000
-"""Channels of a level with at most so many pixels are made in one piece, and kept for other motifs. A choice:
-32 MB."""
+"""Maximum number of pixels of a level whose channels are computed as a whole, and kept for other motifs. A
+choice: 32 MB."""
 
 _Channels = tuple[Float[Tensor, "8 h w"], NDArray[np.float64]]
 """Channels of a scene at a level, and the matrix from its pixels to those at full size."""
 
 _SQUARE, _STRETCH = 1024, 1.9
-"""Width of the squares in which places of larger levels are rated, in pixels, and how much longer a tilted
-motif may be than an upright one of the same area. Choices: 48 MB; at a tilt of 70° it is 1.7."""
+"""Width in pixels of the squares of larger levels in which places are rated; and by how much a tilted motif
+may be longer than an upright one of the same area. Choices: 48 MB; at a tilt of 70° it is 1.7, which is 1 /
+√cos 70°."""
 
 _DRIFT, _AROUND = 0.25, 12
-"""By how much of its size a pose may move when it is refined, and the pixels around it on which the channels
-at a place depend. Choices: a pose that moves further leaves what it was found on."""
+"""Maximum move of a pose during refinement, as a share of its size; and the distance in pixels within which a
+picture affects its channels. Choices: a pose that moves further has left the object on which it was found."""
 
 _SHARE = 64
-"""Number of poses that a thread refines at a time. A choice: a millisecond of work."""
+"""Number of poses in a task of a thread that refines. A choice: a millisecond of work."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,8 @@ class ScenePart:
     poses: NDArray[np.int64]
 
     def shares(self) -> "list[ScenePart]":
-        """The same with some of the poses each: as many as a thread should do at a time."""
+        """This part divided into tasks of a few poses for threads."""
+        # The channels of a box are computed where they are used: every further task would compute them again.
         if self.box is not None:
             return [self]
         some = np.array_split(self.poses, max(1, len(self.poses) // _SHARE))
@@ -67,14 +69,15 @@ def parts_with_poses(
     numbers: NDArray[np.int64],
     divided: Callable[[int, NDArray[np.int64]], list[ScenePart]],
 ) -> list[ScenePart]:
-    """Poses by their level, the finest first; those of a large level are divided further.
+    """Poses grouped by their level, the finest first; those of a large level are divided further.
 
-    How poses are divided depends on each of them alone, so that one changes nothing for another.
+    The part of a pose depends on this pose alone, so that its result does not depend on which others there
+    are.
 
     Arguments:
         scene: the scene.
         numbers: the level of each pose, (B,).
-        divided: the parts of a level, from its number and the indices of its poses.
+        divided: returns the parts of a level, given its number and the indices of its poses.
     """
     made = []
     for number in np.unique(numbers).tolist():
@@ -86,7 +89,8 @@ def parts_with_poses(
 def squares(
     scene: ScenePyramid, motif: PlaneMotif, poses: Poses, number: int, chosen: NDArray[np.int64]
 ) -> list[ScenePart]:
-    """The squares of a level in which poses lie, each with room for a motif at its border."""
+    """The squares of a level in which the middles of poses lie, each enlarged by the reach of a motif."""
+    # Half of the diagonal, so that the motif has room at every rotation about its middle.
     size, reach = size_at(scene, number), _STRETCH * math.hypot(*motif.size) / 2 + _AROUND
     middles = mapped(np.linalg.inv(frame_at(scene, number)) @ poses[chosen], [motif.centre])[:, 0]
     cells = np.clip(np.nan_to_num(middles) // _SQUARE, 0, np.array(size) // _SQUARE).astype(np.int64)
@@ -100,7 +104,7 @@ def squares(
 def neighbourhoods(
     scene: ScenePyramid, motif: PlaneMotif, poses: Poses, number: int, chosen: NDArray[np.int64]
 ) -> list[ScenePart]:
-    """The part of a level around each pose, with room to move."""
+    """The part of a level around each pose, with room for its moves during refinement."""
     right, bottom = motif.size[0] - 1, motif.size[1] - 1
     corners = np.array(((0, 0), (right, 0), (right, bottom), (0, bottom)), dtype=np.float64)
     ends = np.nan_to_num(mapped(np.linalg.inv(frame_at(scene, number)) @ poses[chosen], corners))
@@ -114,7 +118,10 @@ def neighbourhoods(
 def _box(
     low: NDArray[np.number[Any]], high: NDArray[np.number[Any]], reach: float, size: tuple[int, int]
 ) -> Box:
-    """A box in a level, and what is around it; at least two pixels wide, even outside of the level."""
+    """A box in a level, enlarged by `reach` and clipped to the level.
+
+    At least two pixels wide, even for a box outside the level: interpolation needs two.
+    """
     left, top = (int(np.clip(at - reach, 0, side - 2)) for at, side in zip(low, size, strict=True))
     right, bottom = (int(np.clip(at + reach + 1, 2, side)) for at, side in zip(high, size, strict=True))
     return left, top, max(right, left + 2), max(bottom, top + 2)
@@ -127,20 +134,21 @@ def inside(scene: ScenePyramid, poses: Poses, corners: NDArray[np.float64]) -> N
 
 
 def at_levels(motif: PlaneMotif, poses: Poses) -> tuple[Poses, NDArray[np.int64]]:
-    """Poses of the motif at its own resolution, and for each the level of the scene that comes closest."""
+    """Poses of the motif at its own resolution, and the level of the scene with the closest resolution."""
     own = poses @ np.linalg.inv(motif.from_full)
-    # The scene is reduced to the motif's resolution, but not enlarged.
+    # Rounded in steps of SIZE_STEP, so object and motif differ in size by √SIZE_STEP, or 9 %, at most.
+    # At least 1: the scene is reduced to the motif's resolution, but never enlarged.
     sizes = np.maximum(np.nan_to_num(scales(own, motif.centre)), 1.0)
     return own, np.round(np.log(sizes) / math.log(SIZE_STEP)).astype(np.int64)
 
 
 def fits_whole(scene: ScenePyramid, number: int) -> bool:
-    """Whether the channels of a level are made in one piece."""
+    """Whether the channels of a level are computed as a whole."""
     return math.prod(size_at(scene, number)) <= _MAX_KEPT
 
 
 def whole_channels(scene: ScenePyramid, settings: ChannelSettings, number: int) -> _Channels:
-    """Channels of a level of the scene in one piece, and the matrix from its pixels to those at full size."""
+    """Channels of a whole level of the scene, and the matrix from its pixels to those at full size."""
     key = "channels", settings, number
     known = scene.kept.get(key)
     if known is None:
@@ -158,5 +166,5 @@ def part_channels(scene: ScenePyramid, motif: PlaneMotif, part: ScenePart) -> _C
 def _channels_of(
     picture: Float[Tensor, "C h w"], to_full: NDArray[np.float64], settings: ChannelSettings
 ) -> _Channels:
-    # The channels of a pixel lie side by side in memory: poses read all of them at once.
+    # Stored as (h, w, 8): a pose reads all channels of a pixel at once. Viewed as (8, h, w) as elsewhere.
     return channels(picture, settings).movedim(0, -1).contiguous().movedim(-1, 0), to_full

@@ -1,14 +1,14 @@
 """The first look over a scene: features of a motif, at many rotations, sizes and tilts, at every place.
 
-A feature is a direction of the gradient at a place. The motif is a list of its strongest features, well apart
-from each other. The scene is reduced for each size of the object such that the motif always has the same
-number of pixels, and becomes a map for each direction of how strongly it occurs *near* each place (the
-largest response of the neighbours), so that a feature that is off by a pixel still counts in full. A place
-is rated by the sum over the features, for each rotation and tilt of the list. This tolerates larger steps
-between poses than correlation does, and costs one addition for each feature and 32 places. (After LINE-2D,
-Hinterstoisser et al. 2012; here with channels that are normalised locally, and over sizes and tilts.)
+A feature is a position in the motif and the direction of the gradient there. The motif is represented by its
+strongest features, well apart from each other. For each size of the object, the scene is reduced such that
+the motif always has the same number of pixels. The reduced scene becomes one map for each direction: how
+strongly this direction occurs *near* each place (`responses`). The rating of a place is the sum of the
+responses at the features, at the best rotation and tilt. This tolerates larger steps between poses than
+correlation does, and costs one addition for each feature and 32 places. (After LINE-2D, Hinterstoisser et al.
+2012; here with channels that are normalised locally, and over sizes and tilts.)
 
-The result is a list of starts: the optimisation that follows finds the exact pose.
+The result is a list of starts. The optimisation that follows finds the exact pose.
 """
 
 import math
@@ -33,21 +33,21 @@ from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.pyramid.levels import Poses, ScenePyramid
 
 _FEATURES, _APART = 64, 2
-"""Maximum number of features of a motif, and how far apart two of the same direction must be, in pixels.
-Choices."""
+"""Maximum number of features of a motif, and half the width of the square around a feature, in pixels, in
+which there is no other with the same or a neighbouring direction. Choices."""
 
 _ROUGHLY = 2
-"""The upright templates, by every so many of their features, tell where a look with those that are tilted is
-worth its time. By measurement, with every other of them as well: tilted cut-outs in blurred and noisy scenes
+"""A rough look uses only the templates without tilt, and every `_ROUGHLY`-th feature. It selects the tiles of
+the scene that are compared with all templates. Measured with 2: tilted cut-outs in blurred and noisy scenes
 were in the first 9 % of the tiles in 98 % of the scenes, and in the first 25 % in all."""
 
 _LOOKED_AT, _NEARLY, _MIN_TILES = 0.25, 0.75, 8
-"""Share of the tiles that are looked at with all templates; share of the best rating from which a tile is
-looked at in any case, since a scene may hold many objects; and the least number of tiles. Choices, with the
+"""Share of the tiles that are compared with all templates; share of the best rating above which a tile is
+compared in any case, since a scene may contain many objects; and the minimum number of tiles. Choices, by the
 measurement above."""
 
 _MAX_SHAPES = 32
-"""Offsets are kept for responses of so many shapes. A choice: more than one size of scenes has levels."""
+"""Number of shapes of responses for which offsets are kept. A choice: more than the levels of one scene."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +56,13 @@ class FeatureTemplates:
 
     Attributes:
         from_full: pixels of the motif at full size → pixels at the resolution of the look, 3×3.
-        centre: (x, y), about which the motif is turned, at that resolution.
+        centre: (x, y) of the point about which the motif is turned, at that resolution.
         linear: the rotation and tilt of each template, (T, 2, 2).
-        places: of its features, (x, y) from the centre in whole pixels, (T, N, 2).
-        planes: in which map a feature is looked up: its direction, or `DIRECTIONS` plus its direction modulo
-            180° where it has no sign, (T, N).
+        places: positions of the features, (x, y) from the centre in whole pixels, (T, N, 2).
+        planes: the map in which a feature is looked up: its direction; or, for a feature without sign,
+            `DIRECTIONS` plus its direction modulo 180°, (T, N).
         window: width of the square over which the scene's energy is averaged, in places.
-        slender: whether the motif is: it is looked for everywhere.
+        slender: whether the motif is slender. Then no rough look narrows down where it is searched.
     """
 
     from_full: NDArray[np.float64]
@@ -88,10 +88,10 @@ class FeatureTemplates:
             motif: at full size.
             radius: its extent at the resolution of the look, in pixels.
             linear: rotations and tilts, (T, 2, 2).
-            any_polarity: features have no sign.
-            covered: as of `PlaneMotif.of`.
+            any_polarity: all features are without sign.
+            covered: see `PlaneMotif.of`.
         """
-        # Even, which is cheaper: the weights of its points are not used here.
+        # `even` is cheaper, and affects only the weights of the points, which are not used here.
         plane = PlaneMotif.of(motif, radius, LOOK, any_polarity, covered, even=True)
         at, direction, unsigned = _strongest(plane)
         if not len(at):
@@ -100,34 +100,37 @@ class FeatureTemplates:
                 "with edges in it, or one that is transparent around the object"
             )
         centred = at - np.array(plane.centre)
-        # Products of matrices: einsum takes ten times as long.
+        # As matrix products: einsum takes ten times as long.
         places = np.round(centred @ linear.transpose(0, 2, 1)).astype(np.int64)
-        # A gradient is a covector: under a linear map A it turns by A⁻ᵀ.
+        # A gradient is a covector: a linear map A of the motif takes it to A⁻ᵀ g; in rows, gᵀ A⁻¹.
         angle = direction * (2 * math.pi / DIRECTIONS)
         normal = np.stack((np.cos(angle), np.sin(angle)), 1)
         turned = normal @ np.linalg.inv(linear)
         steps = np.arctan2(turned[..., 1], turned[..., 0]) * (DIRECTIONS / (2 * math.pi))
         planes = np.round(steps).astype(np.int64) % DIRECTIONS
         planes = np.where(unsigned, DIRECTIONS + planes % (DIRECTIONS // 2), planes)
+        # The width of a disc with the area of the motif, in places, rounded to an odd number.
         window = 2 * (round(math.sqrt(len(plane.points) / math.pi) / STRIDE) // 2) * 2 + 1
         return FeatureTemplates(
             plane.from_full, plane.centre, linear, places, planes, max(window, 3), is_slender(motif)
         )
 
     def only(self, first: int, last: int) -> "FeatureTemplates":
-        """Some of the templates, from one number to before another."""
+        """The templates with the indices from `first` to before `last`."""
         own = slice(first, last)
         return self._some(self.linear[own], self.places[own], self.planes[own])
 
     def first_features(self, count: int) -> "FeatureTemplates":
-        """The same templates with the strongest features alone."""
+        """The same templates with only the `count` strongest features."""
         return self._some(self.linear, self.places[:, :count], self.planes[:, :count])
 
     @cached_property
     def rough(self) -> "FeatureTemplates | None":
-        """The upright templates with some of their features, to tell where a look is worth its time; None
-        where all are upright, since then a look takes little more, and for something slender, which a rough
-        look loses."""
+        """The templates of the rough look: those without tilt, with some of their features.
+
+        None if no template is tilted, since then a full look takes little more time; and for a slender motif,
+        which a rough look may miss.
+        """
         if self.slender:
             return None
         upright = np.flatnonzero(np.abs(np.linalg.det(self.linear) - 1) < 1e-9)
@@ -142,7 +145,10 @@ class FeatureTemplates:
         return replace(self, linear=linear, places=places, planes=planes, _offsets={})
 
     def offsets_in(self, responses: UInt8[Tensor, "12 4 h w"]) -> Int[Tensor, "T N"]:
-        """Of each feature, in bytes from a place in the first plane."""
+        """The distance in bytes from a place in the first plane to each feature's response.
+
+        With it, reading a response in C is a single addition to an address.
+        """
         shape = tuple(responses.shape)
         if shape not in self._offsets:
             if len(self._offsets) >= _MAX_SHAPES:
@@ -152,17 +158,17 @@ class FeatureTemplates:
 
     @cached_property
     def margin(self) -> int:
-        """How many places the features reach beyond a scene, at most."""
+        """How far the features may reach beyond a scene, in places."""
         return int(np.abs(self.places).max() // STRIDE + 2)
 
     @property
     def reduction(self) -> float:
-        """How much smaller the motif is in the look than at full size."""
+        """The factor by which the motif is reduced in the look."""
         return 1 / math.sqrt(self.from_full[0, 0] * self.from_full[1, 1])
 
 
 def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-    """The strongest features, well apart: places (N, 2), directions (N,), and whether they have no sign."""
+    """The strongest features: positions (N, 2), directions (N,), and whether they are without sign (N,)."""
     height, width = plane.channels.shape[-2:]
     spots = (
         (plane.points.double() * plane.radius + plane.points.new_tensor(plane.centre) + MARGIN).round().long()
@@ -172,11 +178,12 @@ def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64
     signless[rows, columns] = plane.unsigned
     strength = torch.zeros_like(plane.channels)
     strength[:, rows, columns] = plane.channels[:, rows, columns]
-    # Without a sign, a channel has half of what it has in a scene. That is left as it is: what is inside the
-    # outline is surer than the outline, which may have been drawn within the object.
+    # A channel without sign is the mean of two opposite ones, so it has half the value that it has in a
+    # scene. This is not corrected, so that features inside the object are preferred: they are more reliable
+    # than the outline, which may have been drawn inexactly.
     values = np.ascontiguousarray(strength.numpy())
     chosen: list[tuple[int, int, int]] = []
-    # One after the other, and not in sorted order: most values are too close to a stronger one.
+    # Repeated argmax instead of sorting all values: most of them are suppressed by a stronger one nearby.
     while len(chosen) < _FEATURES:
         own, row, column = (int(i) for i in np.unravel_index(values.argmax(), values.shape))
         if values[own, row, column] <= 0:
@@ -194,13 +201,13 @@ def _strongest(plane: PlaneMotif) -> tuple[NDArray[np.float64], NDArray[np.int64
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places for a motif of one size in a scene.
+    """The best places for a motif of one size in a scene.
 
     Attributes:
-        ratings: of each, the highest first, (N,).
+        ratings: their ratings, the highest first, (N,).
         templates: of the motif.
-        spots: where its centre lies at full size, (N, 2).
-        which: the number of the template that fits best, (N,).
+        spots: positions of the motif's centre in the scene at full size, (N, 2).
+        which: the index of the template that fits best, (N,).
     """
 
     ratings: NDArray[np.float64]
@@ -212,9 +219,9 @@ class Places:
         """The poses at full size of the first `count` places.
 
         Arguments:
-            count: how many.
-            scale: the size of the motif in the scene. All poses have exactly this one: the reduced scene is
-                off by up to half a pixel.
+            count: number of poses.
+            scale: the scale of the motif in the scene. It is given, because the scale of the reduced scene is
+                inexact: its width and height are rounded to whole pixels.
         """
         linear = scale * self.templates.linear[self.which[:count]]
         poses = np.zeros((len(linear), 3, 3))
@@ -230,7 +237,7 @@ def look(scene: ScenePyramid, templates: FeatureTemplates, level: int, count: in
     Arguments:
         scene: the scene to search.
         templates: of the motif.
-        level: the scene is reduced by `factor_of(level)`, which sets the size of the motif in it.
+        level: the scene is reduced by `factor_of(level)`, which determines the size of objects that fit.
         count: maximum number of places.
     """
     responses = responses_at(scene, level, templates.margin)
@@ -242,13 +249,13 @@ def look(scene: ScenePyramid, templates: FeatureTemplates, level: int, count: in
 def best_places(
     responses: Responses, templates: FeatureTemplates, count: int, tiles: Bool[Tensor, "R S"] | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int32]]:
-    """Ratings of the best places, their indices row by row, and the template that fits best at each, (N,).
+    """Ratings of the best places, their row-major indices, and the best template at each, (N,).
 
     Arguments:
         responses: of the scene at one size.
         templates: of the motif.
         count: maximum number of places.
-        tiles: where to look; None: everywhere.
+        tiles: the tiles that are compared; None: all.
     """
     best, which = _best_sums(responses, templates, tiles)
     rows, columns, values = peaks(responses.rated(best, templates.window), count)
@@ -257,16 +264,15 @@ def best_places(
 
 
 def ratings(scene: ScenePyramid, templates: FeatureTemplates, level: int) -> Float[Tensor, "H W"]:
-    """How well a motif of one size fits at every place, at its best rotation and tilt; as of `look`."""
+    """The rating of every place for a motif of one size, at its best rotation and tilt; see `look`."""
     responses = responses_at(scene, level, templates.margin)
     return responses.rated(_best_sums(responses, templates)[0], templates.window)
 
 
 def _promising(responses: Responses, templates: FeatureTemplates) -> Bool[Tensor, "R S"] | None:
-    """The tiles that are worth a look with all templates; None: all.
+    """The tiles that are compared with all templates; None: all.
 
-    An object stands out even where it is compared roughly: not enough to rank places, but enough to tell in
-    which part of a scene they may be.
+    A rough look is too inexact to rank places, but selects the parts of a scene that may hold an object.
     """
     if templates.rough is None:
         return None
@@ -284,6 +290,7 @@ def _promising(responses: Responses, templates: FeatureTemplates) -> Bool[Tensor
 def _offsets(
     shape: tuple[int, ...], places: NDArray[np.int64], planes: NDArray[np.int64]
 ) -> Int[Tensor, "T N"]:
+    # Python's % and // round down, so a feature left of or above the centre also has a phase of 0 or 1.
     height, row = shape[2:]
     x, y = places[..., 0], places[..., 1]
     phase = STRIDE * (y % STRIDE) + x % STRIDE
@@ -294,8 +301,10 @@ def _offsets(
 def _best_sums(
     responses: Responses, templates: FeatureTemplates, tiles: Bool[Tensor, "R S"] | None = None
 ) -> tuple[Integer[Tensor, "H row"], Integer[Tensor, "H row"]]:
-    """For each place the highest sum of responses over all templates, and which template has it; rows may be
-    longer than those of the places. Both are 0 outside of the tiles."""
+    """The highest sum of responses over all templates at each place, and the index of that template.
+
+    Rows may be longer than those of the places. Both are 0 outside of the tiles.
+    """
     maps, size, margin = responses.maps, responses.size, responses.margin
     offsets = templates.offsets_in(maps)
     if kernel.accepts():
@@ -306,7 +315,7 @@ def _best_sums(
     which = torch.zeros_like(best)
     for number, own in enumerate(offsets.long()):
         sums = flat[places[..., None] + own].int().sum(-1, dtype=torch.int32)
-        better = sums > best
+        better = sums > best  # of equal sums, the first template
         best, which = torch.where(better, sums, best), torch.where(better, number, which)
     if tiles is None:
         return best, which
@@ -321,7 +330,8 @@ def peaks(
     index = look_calls.peaks(rating) if kernel.accepts(rating) else _all_peaks(rating)
     values = rating.flatten().numpy()[index]
     if len(index) > count:
-        # Only those that can be among the first are sorted; of equal values the first, so all of them.
+        # Sort only values that are not below the `count`-th highest. Ties with it are all included, so that
+        # the stable sort keeps the first of them.
         likely = values >= np.partition(values, len(values) - count)[len(values) - count]
         index, values = index[likely], values[likely]
     order = np.argsort(-values, kind="stable")[:count]
@@ -330,7 +340,7 @@ def peaks(
 
 
 def _all_peaks(rating: Float[Tensor, "H W"]) -> NDArray[np.int64]:
-    """Indices of all places with a positive rating that no neighbour exceeds."""
+    """Row-major indices of all places with a positive rating that no neighbour exceeds."""
     padded = F.pad(rating, (1, 1, 1, 1), value=-1.0)
     height, width = rating.shape
     highest = rating > 0

@@ -1,14 +1,14 @@
 """The first look for many motifs at once, at half the resolution of the look for one.
 
-A look for one motif (`features`) rates thousands of places, so that an object that clutter outranks is still
-found. With a hundred motifs that would take a hundred times as long. But a motif that is really there mostly
-ranks first among all places for it, even where it is reduced to a radius of 15 pixels, turned in steps of 15°
-and described by 32 features: the places are a quarter as many, the turns and sizes half as many each, and
-tilts are left to the descent that follows. So each motif costs about a hundredth of a look of its own, and
+A look for one motif (`first_look`) returns thousands of places, so that an object that clutter outranks is
+still found. With a hundred motifs this would take a hundred times as long. But if a motif is in the scene,
+the right place mostly ranks first for it, even at a radius of 15 pixels, with rotations in steps of 15° and
+32 features. Then there are a quarter as many places, fewer rotations and half as many features; and tilts
+are left to the descent that follows. So each motif takes about a hundredth of the time of its own look, and
 has a dozen places instead of thousands.
 
-What is thin or plain, or has its texture in few pixels, has lost what tells it from clutter at that size. How
-much effort a motif needs is measured (`detect.calibration.together`), and most need the least.
+Motifs that are thin or plain, or have their texture in few pixels, cannot be told from clutter at that size.
+How much effort a motif needs is measured (`detect.calibration.together`); most need the least.
 """
 
 import math
@@ -38,13 +38,13 @@ _Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class LookEffort:
-    """How thoroughly a motif is looked for.
+    """How thorough a shared look is for a motif.
 
     Attributes:
         radius: extent of the motif in the look, in pixels.
         features: maximum number of its features.
         turn_step: degrees between neighbouring rotations.
-        places: how many places are kept, of each size and in the end.
+        places: maximum number of places, for each size and in the end.
     """
 
     radius: float
@@ -54,26 +54,27 @@ class LookEffort:
 
 
 BRIEF_LOOK = LookEffort(15.0, 32, 15.0, 12)
-"""The least effort, for motifs that need not be found in every scene. Choices, by measurement with 100
-cut-outs and patches, 120 of them in photographs at half to twice their size: the right place is among the
-first ten of its motif in 98 % with 15 px and 32 or 64 features, in 90 % with 12 px; with 20° between
-rotations it is first in 87 % instead of 92 %."""
+"""The least effort. Choices, measured with 100 cut-outs and patches, 120 of them in photographs at half to
+twice their size: the right place is among the first ten of its motif in 98 % with 15 px and 32 or 64
+features, and in 90 % with 12 px; with 20° between rotations it is the first in 87 % instead of 92 %."""
 
 _SHARE = 8
-"""How many motifs a thread takes at a time. A choice: few enough that all threads end at the same time."""
+"""Number of motifs in a thread's task. A choice: few enough that all threads end at about the same time."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Motifs with equally many features and turns that are looked for at the same level.
+    """Motifs that are searched at the same level with equal numbers of features and templates.
+
+    One call of C handles a batch, whose offsets must form an array.
 
     Attributes:
         level: of the scene.
-        count: how many places of each motif are kept.
-        motifs: their numbers.
-        templates: of each.
-        scales: the size of each motif in the scene.
-        offsets: of the features, by the shape of the responses.
+        count: number of places that are kept for each motif.
+        motifs: indices of the motifs.
+        templates: of each motif.
+        scales: the scale of each motif in the scene.
+        offsets: offsets of the features, by the shape of the responses.
     """
 
     level: int
@@ -86,7 +87,7 @@ class _Batch:
     def offsets_in(self, responses: Responses) -> Int[Tensor, "M T N"]:
         shape = tuple(responses.maps.shape)
         if shape not in self.offsets:
-            # Of one size of scenes only: most come from one camera.
+            # Kept for one size of scenes only, since most scenes come from one camera.
             self.offsets.clear()
             self.offsets[shape] = torch.stack([one.offsets_in(responses.maps) for one in self.templates])
         return self.offsets[shape]
@@ -97,7 +98,7 @@ class _Batch:
 
     @cached_property
     def linear(self) -> NDArray[np.float64]:
-        """Of each template of each motif, at its size in the scene, (M, T, 2, 2)."""
+        """The linear part of the pose of each template of each motif, (M, T, 2, 2)."""
         return np.stack([scale * one.linear for scale, one in zip(self.scales, self.templates, strict=True)])
 
     @cached_property
@@ -108,7 +109,15 @@ class _Batch:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """Places for motifs, side by side: numbers of the motifs, ratings (N,), linear maps and positions."""
+    """Places of several motifs as parallel arrays.
+
+    Attributes:
+        motifs: the index of the motif of each place, (N,).
+        ratings: (N,).
+        linear: the linear part of the poses, (N, 2, 2).
+        spots: positions in the scene at full size, (N, 2).
+        middles: the points of the motifs that lie there, (N, 2).
+    """
 
     motifs: NDArray[np.int64]
     ratings: NDArray[np.float64]
@@ -122,7 +131,7 @@ class _Found:
         return _Found(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def poses(self, chosen: NDArray[np.int64]) -> Poses:
-        """Motif pixels → scene pixels, (N, 3, 3)."""
+        """The poses of some places, motif pixels → scene pixels, (N, 3, 3)."""
         made = np.zeros((len(chosen), 3, 3))
         made[:, :2, :2], made[:, 2, 2] = self.linear[chosen], 1.0
         made[:, :2, 2] = self.spots[chosen] - (self.linear[chosen] @ self.middles[chosen][..., None])[..., 0]
@@ -130,11 +139,11 @@ class _Found:
 
 
 class SharedLook:
-    """Looks for many motifs in one pass over a scene.
+    """The first look for many motifs in one pass over a scene.
 
     Arguments:
-        searches: of the motifs: their pictures, and the poses that are searched.
-        efforts: of each; None: brief looks.
+        searches: the searches of the motifs, which hold their pictures and ranges.
+        efforts: the effort for each; None: `BRIEF_LOOK`.
     """
 
     def __init__(self, searches: Sequence[PlaneSearch], efforts: Sequence[LookEffort] | None = None) -> None:
@@ -158,7 +167,7 @@ class SharedLook:
             margins[batch.level] = max(margins.get(batch.level, 0), *(one.margin for one in batch.templates))
         parts: dict[int, _Found] = {}
         for levels in _together(scene, sorted(margins)):
-            # Made before the threads start, else each would: the finest first, which takes longest.
+            # Made before the threads start, since several batches need the same responses.
             made = {level: responses_at(scene, level, margins[level]) for level in levels}
             for responses in made.values():
                 _ = responses.energy
@@ -166,6 +175,8 @@ class SharedLook:
             look = partial(self._look, made)
             parts |= zip(numbers, shared_out(look, numbers, scene.threads), strict=True)
         found = _Found.joined([parts[number] for number in sorted(parts)])
+        # By motif, then by rating. The parts are joined in the order of the batches and the sort is stable,
+        # so threads do not change the order of ties.
         order = np.lexsort((-found.ratings, found.motifs))
         ends = np.searchsorted(found.motifs[order], np.arange(len(self._places) + 1)).tolist()
         return [
@@ -179,7 +190,11 @@ class SharedLook:
 
 
 def _together(scene: ScenePyramid, levels: Sequence[int]) -> Iterator[list[int]]:
-    """The levels whose responses are there at the same time: each of those that are not kept is alone."""
+    """Groups of levels whose responses are in memory at the same time.
+
+    Small levels form one group. A level whose responses are too large to be kept is a group of its own, so
+    that they can be freed before those of the next.
+    """
     width, height = scene.size
     sizes = {level: BYTES_PER_PIXEL * width * height / factor_of(level) ** 2 for level in levels}
     yield from ([level] for level in levels if sizes[level] > MAX_KEPT)
@@ -189,7 +204,7 @@ def _together(scene: ScenePyramid, levels: Sequence[int]) -> Iterator[list[int]]
 
 
 def _parts(batch: _Batch) -> list[_Batch]:
-    """The batch in shares for threads."""
+    """The batch divided into tasks for threads."""
     return [
         _Batch(
             batch.level,
@@ -203,15 +218,16 @@ def _parts(batch: _Batch) -> list[_Batch]:
 
 
 def _looks(search: PlaneSearch, effort: LookEffort) -> list[tuple[FeatureTemplates, int]]:
-    """The templates of a motif, and the level of the scene at which each is looked for."""
+    """The templates of a motif, and the level at which each is searched; see `FirstLook.looks`."""
     size = extent(search.motif)
     usual = max(1.0, size / effort.radius)
     low, high = (math.log(scale * usual) / math.log(SIZE_STEP) for scale in search.ranges.scale)
     below = max(0, math.ceil(min(high, 0.0) - low - 1e-9))
-    # Below, a scene would have to be enlarged: the motif is reduced instead, in the middle of each share.
+    # At levels below 0 the scene would have to be enlarged. Instead, the motif is reduced further: the range
+    # below 0 is divided into intervals of at most one step, with the templates in the middle of each.
     steps = [low + (k + 0.5) * (min(high, 0.0) - low) / below for k in range(below)]
     looks = [(_templates(search, effort, size / usual * SIZE_STEP**step), 0) for step in steps]
-    # The same levels for all motifs, as responses are made for each: those that come within half a step.
+    # Whole levels, since all motifs share the responses of a level: those at most half a step from the range.
     first = max(0, math.ceil(max(low, 0.0) - 0.5 - 1e-9))
     levels = range(first, math.floor(high + 0.5 - 1e-9) + 1) if high >= 0 else range(0)
     if not looks and not levels:
@@ -223,7 +239,7 @@ def _looks(search: PlaneSearch, effort: LookEffort) -> list[tuple[FeatureTemplat
 
 
 def _templates(search: PlaneSearch, effort: LookEffort, radius: float) -> FeatureTemplates:
-    # Without tilt: the descent finds it, from the upright template.
+    # Without tilt: the descent that follows finds it, starting from an upright template.
     upright = PlaneRange(search.ranges.rotation, search.ranges.scale, 0.0)
     made = FeatureTemplates.of(
         search.motif, radius, upright.linear(effort.turn_step), search.any_polarity, search.covered
@@ -246,7 +262,7 @@ def _best_places(responses: Responses, batch: _Batch) -> _Found:
 
 
 def _rated(responses: Responses, batch: _Batch) -> tuple[NDArray[np.float64], _Numbers, _Numbers]:
-    """Ratings, indices and templates of the best places, (M, K) each; ratings are 0 where there are fewer."""
+    """Ratings, indices and templates of the best places, (M, K) each; unused entries have a rating of 0."""
     if kernel.accepts():
         ratings, at, which = look_calls.look_many(
             responses.maps,
