@@ -202,7 +202,8 @@ def test_the_best_candidate_is_reported_if_nothing_was_found() -> None:
     assert len(nothing) == 0
     (close,) = nothing.candidates
     assert close.score == pytest.approx(best.score)
-    np.testing.assert_allclose(close.matrix, best.matrix, atol=1e-6)
+    # Candidates lack the last fit by pixels, which moves a pose that is right by thousandths of a pixel.
+    np.testing.assert_allclose(close.matrix, best.matrix, atol=1e-2)
     assert finder(empty()).candidates == ()
     assert nothing.to_dict()["candidates"] == [close.to_candidate()]
 
@@ -379,7 +380,7 @@ def test_arguments_of_the_wrong_type_are_refused_with_a_message() -> None:
     lines = done.stdout.splitlines()
     assert lines.pop() == (
         "template must be a template, a folder or .zip with template.json, a picture, or a list of these, "
-        "but is a NoneType"
+        "but is of the type NoneType"
     )
     assert len(lines) == len(WRONG)
     assert all(line.startswith(words) for line, words in zip(lines, WRONG.values(), strict=True)), lines

@@ -15,6 +15,7 @@ from itertools import islice
 
 import numpy as np
 
+from wherein.formulations.correlation import CorrelationObjective
 from wherein.images.motif import Motif
 from wherein.images.picture import unit
 from wherein.images.pool import pool
@@ -157,8 +158,11 @@ def _fitted_at(scene: ScenePyramid, job: PixelStarts, octave: int, poses: Poses)
         known = [fine or rough for fine, rough in zip(exact, known, strict=True)]
         _, before = solve_each(known, Stage(1, 0), poses[rows])
     here, after = solve_each(known, Stage(1, _STEPS), here)
-    # Costs are 1 − ZNCC.
-    better, ended = after < before, poses.copy()
+    # Costs are 1 − ZNCC. The fit ends where its gradient vanishes, which is closer to the true pose than the
+    # minimum of the cost: interpolation smooths noise, and so favours poses between pixels. Not if one of the
+    # two is reduced: then the gradient vanishes where the pixels of the reduced picture happen to lie.
+    slack = CorrelationObjective.slack if octave == 0 else 0.0
+    better, ended = after <= before * (1 + slack), poses.copy()
     ended[rows[better]] = here[better] / here[better][:, 2:, 2:]
     return ended
 

@@ -98,3 +98,12 @@ def test_a_small_motif_and_a_single_scale() -> None:
 def test_a_flat_scene_has_no_places() -> None:
     found = SharedLook(searches())(ScenePyramid(torch.full((3, 120, 160), 0.5)))
     assert all(len(one) == 0 for one in found)
+
+
+def test_a_single_small_size_is_looked_for_at_that_size() -> None:
+    """Where the motif has fewer pixels in the scene than in the look: at a single size as in a narrow range."""
+    (single,), (narrow,) = (
+        shared_look._looks(PlaneSearch(MOTIFS[1], PlaneRange(180.0, sizes, 0.0)), shared_look.BRIEF_LOOK)
+        for sizes in ((0.2, 0.2), (0.2, 0.2001))
+    )
+    np.testing.assert_allclose(single[0].from_full, narrow[0].from_full, rtol=1e-3)

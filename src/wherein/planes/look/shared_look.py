@@ -222,7 +222,8 @@ def _looks(search: PlaneSearch, effort: LookEffort) -> list[tuple[FeatureTemplat
     size = extent(search.motif)
     usual = max(1.0, size / effort.radius)
     low, high = (math.log(scale * usual) / math.log(SIZE_STEP) for scale in search.ranges.scale)
-    below = max(0, math.ceil(min(high, 0.0) - low - 1e-9))
+    # A single size below 0 is an interval, too.
+    below = max(1, math.ceil(min(high, 0.0) - low - 1e-9)) if low < -1e-9 else 0
     # At levels below 0 the scene would have to be enlarged. Instead, the motif is reduced further: the range
     # below 0 is divided into intervals of at most one step, with the templates in the middle of each.
     steps = [low + (k + 0.5) * (min(high, 0.0) - low) / below for k in range(below)]
