@@ -10,8 +10,7 @@ Reading: each annotation of an image is a part, named by its category.
 - `group_id` is the object that an annotation belongs to. An object of one annotation can also be chosen by
   the `id` of the annotation.
 - `parent`, `pivot` ([x, y]), `turn` and `static` describe its joint.
-
-`group_id` and the joint may also be in `attributes`, where CVAT writes them.
+- `group_id` and the joint may also be in `attributes`, where CVAT writes them.
 """
 
 from collections import Counter
