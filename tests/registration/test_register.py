@@ -448,6 +448,8 @@ def test_json_has_as_many_digits_as_that_of_detections(textured: Array) -> None:
     plain = [*record["matrix"][0], *record["matrix"][1], record["zncc"], record["cost"], record["scale"]]
     assert plain == [round(value, 6) for value in plain]
     assert record["angle"] == round(found.angle, 4)
+    assert record["center"] == [round(value, 4) for value in found.center]
+    assert record["tilt"] == round(found.tilt, 4)
 
 
 @pytest.mark.parametrize(("motion", "free"), [("translation", False), ("euclidean", True)])

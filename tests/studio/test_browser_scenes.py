@@ -69,6 +69,10 @@ def test_the_first_scene_is_shown_and_the_others_wait(someone: tuple[str, User])
     expect(user("#status")).to_have_text("1 found in this scene; 2 found in 2 of 3 scenes.")
     expect(user("#results .head")).not_to_contain_text("parts")  # there is only one
     assert len([url for url in user.requests if url.endswith("/api/detections")]) == 3
+    # On a phone the detections come before the settings; below them they would be out of sight.
+    settings, detections = user("#search").bounding_box(), user("#results").bounding_box()
+    assert settings and detections
+    assert (detections["y"] < settings["y"]) == (size == "phone")
     user.shot(f"30-totals-{size}")
     user.fits()
     # Another threshold: all are searched again. Totals follow what is removed.

@@ -78,7 +78,9 @@ def describe(record: dict[str, Any], refined: bool = True) -> Iterator[str]:
     zncc = "unknown" if record["zncc"] is None else f"{record['zncc']:.3f}"
     how = f"{record['steps']} steps" if refined else "found by edges, colours lead away from there"
     yield f"{record['status']}, ZNCC {zncc}, {how}, {record['seconds']:.2f} s"
-    yield f"rotation {record['angle']:.2f}°, scale {record['scale']:.3f}"
+    x, y = record["center"]
+    tilt = f", tilt {record['tilt']:.0f}°" if record["motion"] == "homography" else ""
+    yield f"middle at ({x:.1f}, {y:.1f}), rotation {record['angle']:.2f}°, scale {record['scale']:.3f}{tilt}"
     sure = record["certainty"] > LIKELY
     meaning = "the motif is most likely there" if sure else "the motif may not be there"
     yield f"certainty {record['certainty']:.3f}, {'above' if sure else 'not above'} {LIKELY:g}: {meaning}"

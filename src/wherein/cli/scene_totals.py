@@ -66,7 +66,7 @@ class Totals:
         left_out = [f"{self.missing} not found"] if self.missing else []
         left_out += [f"{self.unreadable} unreadable"] if self.unreadable else []
         left_out += [f"{self.failed} failed"] if self.failed else []
-        left_out += [f"{self.outside} outside of the region"] if self.outside else []
+        left_out += [f"{self.outside} without pixels in the region"] if self.outside else []
         left_out += [skipped] if skipped else []
         return "; ".join((found, ", ".join(left_out))) if left_out else found
 

@@ -63,7 +63,7 @@ class Registration(Shown):
 
     def __repr__(self) -> str:
         x, y = self.center
-        tilt = f", tilt {tilt_at(self.matrix, self._middle):z.0f}°" if len(self.matrix) == 3 else ""
+        tilt = f", tilt {self.tilt:z.0f}°" if len(self.matrix) == 3 else ""
         return (
             f"Registration({self.status}, ZNCC {self.zncc:.3f}, at ({x:z.1f}, {y:z.1f}), "
             f"angle {self.angle:z.1f}°, scale {self.scale:.3f}{tilt})"
@@ -119,6 +119,11 @@ class Registration(Shown):
         """The size of the motif in the scene relative to its own: √|det A|; of a homography at its middle."""
         return scale_at(self.matrix, self._middle)
 
+    @property
+    def tilt(self) -> float:
+        """The tilt of the motif out of the picture plane, in degrees; 0 for a 2×3 matrix."""
+        return tilt_at(self.matrix, self._middle)
+
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and lists, for JSON, rounded as detections are; NaN becomes None."""
         return {
@@ -128,8 +133,10 @@ class Registration(Shown):
             "cost": round(self.cost, 6) if math.isfinite(self.cost) else None,
             "steps": self.steps,
             "matrix": rounded(self.matrix).tolist(),
+            "center": [round(value, 4) for value in self.center],
             "angle": round(self.angle, 4),
             "scale": round(self.scale, 6),
+            "tilt": round(self.tilt, 4),
         }
 
 

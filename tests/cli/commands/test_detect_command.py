@@ -131,7 +131,7 @@ def test_a_region_outside_of_one_scene_does_not_stop_the_others(folder: Path) ->
     first, second, third = records(result)
     assert first["error"].startswith("region must be (x, y, width, height) within the scene of ")
     assert "error" in second and third["detections"] == []
-    assert result.stderr.splitlines()[-1] == "Nothing found in 3 scenes; 2 outside of the region"
+    assert result.stderr.splitlines()[-1] == "Nothing found in 3 scenes; 2 without pixels in the region"
 
 
 @pytest.mark.parametrize("more", [[], ["--workers", "2"]])
@@ -143,7 +143,7 @@ def test_a_region_outside_of_all_scenes_is_told_before_anything_is_calibrated(
     command = ["detect", str(motif), str(folder / "scenes"), "--region", "300", "0", "90", "90", *more]
     result = runner.invoke(app, command)
     assert result.exit_code == 3, result.output
-    assert result.stderr.splitlines()[-1] == "No scene could be searched; 2 outside of the region"
+    assert result.stderr.splitlines()[-1] == "No scene could be searched; 2 without pixels in the region"
 
 
 def test_false_alarms_are_to_be_expected_where_clutter_reaches_the_threshold(folder: Path) -> None:

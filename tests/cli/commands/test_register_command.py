@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+RECORD: dict[str, Any] = {
+    **{"motion": "similarity", "status": "converged", "zncc": 0.4, "steps": 3, "seconds": 0.1},
+    **{"center": [52.0, 41.2], "angle": 1.0, "scale": 1.0, "tilt": 12.3, "certainty": 0.5},
+    "matrix": [[1.0, 0.0, 40.0], [0.0, 1.0, 30.0]],
+}
+
+
 def test_one_json_object_on_standard_output(folder: Path) -> None:
     result = runner.invoke(
         app,
@@ -46,7 +54,7 @@ def test_one_json_object_on_standard_output(folder: Path) -> None:
     assert result.stdout.count("\n") == 1
     assert list(record) == [
         *("scene", "width", "height", "motif", "motion", "status", "zncc", "seen", "cost", "steps"),
-        *("matrix", "angle", "scale", "certainty", "seconds"),
+        *("matrix", "center", "angle", "scale", "tilt", "certainty", "seconds"),
     ]
     page = (Path(__file__).resolve().parents[3] / "docs" / "commands.md").read_text()
     table = page.partition("The object of `register`:")[2].partition("After the last scene")[0]
@@ -69,15 +77,19 @@ def test_one_json_object_on_standard_output(folder: Path) -> None:
     ],
 )
 def test_the_text_says_what_the_certainty_means(certainty: float, words: str) -> None:
-    record = {"status": "converged", "zncc": 0.4, "steps": 3, "seconds": 0.1, "angle": 1.0, "scale": 1.0}
-    matrix = [[1.0, 0.0, 40.0], [0.0, 1.0, 30.0]]
-    _, pose, meaning, *rows = describe(record | {"certainty": certainty, "matrix": matrix})
-    assert (pose, meaning, rows[0]) == ("rotation 1.00°, scale 1.000", words, "[1, 0, 40]")
+    _, _, meaning, *rows = describe(RECORD | {"certainty": certainty})
+    assert (meaning, rows[0]) == (words, "[1, 0, 40]")
+
+
+def test_the_text_says_where_the_motif_is() -> None:
+    _, flat, *_ = describe(RECORD | {"motion": "affine"})
+    assert flat == "middle at (52.0, 41.2), rotation 1.00°, scale 1.000"
+    _, tilted, *_ = describe(RECORD | {"motion": "homography"})
+    assert tilted == "middle at (52.0, 41.2), rotation 1.00°, scale 1.000, tilt 12°"
 
 
 def test_the_text_says_what_a_pose_was_fitted_by() -> None:
-    record = {"status": "converged", "zncc": 0.4, "steps": 0, "seconds": 0.1, "angle": 1.0, "scale": 1.0}
-    record |= {"certainty": 0.5, "matrix": []}
+    record = RECORD | {"steps": 0}
     assert next(describe(record)) == "converged, ZNCC 0.400, 0 steps, 0.10 s"
     assert "ZNCC 0.400, found by edges, colours lead away from there, 0.10 s" in next(
         describe(record, refined=False)
