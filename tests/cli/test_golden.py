@@ -8,7 +8,7 @@ from PIL import Image
 
 from detecting import scene, toy, write_picture
 from golden import FOLDER, run_golden
-from wherein.cli import inventory
+from wherein.cli import calibrate_run, inventory
 from wherein.detect.calibration import measure
 
 DETECT = {
@@ -67,7 +67,8 @@ COMMANDS = (
 @pytest.fixture
 def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that the commands run in, with things that are broken in several ways."""
-    monkeypatch.setattr(measure, "calibrate", lambda *_, **__: pytest.fail("a calibration was begun"))
+    for module in (measure, calibrate_run):  # both before a command imports one from the other
+        monkeypatch.setattr(module, "calibrate", lambda *_, **__: pytest.fail("a calibration was begun"))
     pixels = (np.kron(np.random.default_rng(0).random((12, 16)), np.ones((8, 8))) * 255).astype(np.uint8)
     Image.fromarray(pixels).save(folder / "scene.png")
     Image.fromarray(pixels[30:70, 40:90]).save(folder / "motif.png")
