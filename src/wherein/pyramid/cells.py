@@ -25,7 +25,9 @@ def cell_numbers(points: Float[Tensor, "N 2"], max_cells: int, min_size: float) 
         >>> cell_numbers(torch.tensor([[0.0, 0.0], [9.0, 0.0], [0.0, 19.0]]), max_cells=4, min_size=5)
         tensor([ 0,  1, 12])
     """
-    column, row = ((points - points.amin(0)) / cell_size(points, max_cells, min_size)).floor().long().unbind(-1)
+    column, row = (
+        ((points - points.amin(0)) / cell_size(points, max_cells, min_size)).floor().long().unbind(-1)
+    )
     return row * max_cells + column
 
 
