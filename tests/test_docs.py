@@ -18,11 +18,9 @@ from typer.testing import CliRunner
 
 import wherein
 from detecting import made_up, photo
-from tools.doc_pictures import overexposed
 from wherein.cli.demo_run import write_pictures
 from wherein.cli.main import app
 from wherein.demo import GAUGE, ROBOT
-from wherein.demo.gauge_scene import gauge_scene
 from wherein.detect import Calibration
 from wherein.detect.calibration import measure
 from wherein.detect.search_range import Range
@@ -55,7 +53,6 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _robot(folder)
     _toy(folder)
     _motif(folder)
-    _gauge(folder)
     return folder
 
 
@@ -93,19 +90,6 @@ def _motif(folder: Path) -> None:
     picture = (np.kron(rng.random((12, 16)), np.ones((8, 8))) * 255).astype(np.uint8)
     Image.fromarray(picture).save(folder / "scene.png")
     Image.fromarray(picture[30:70, 40:90]).save(folder / "motif.png")
-
-
-def _gauge(folder: Path) -> None:
-    """One photograph of the drawn gauge, facing it, and two in which it is tilted: one has a white glare."""
-    template = Template.load(GAUGE)
-    wall = photo("gravel", 448, 420) * 0.4
-    root = placed(0.0, 1.0, (215.5, 207.5), template.centre)
-    facing = matrices(template.parts, root, {"needle": -27.0})
-    to_image(render(wall, template, facing)).save(folder / "dial.png")
-    (folder / "gauges").mkdir()
-    shown = gauge_scene(template, 0)
-    to_image(shown.pixels).save(folder / "gauges" / "a.png")
-    to_image(overexposed(shown, template)).save(folder / "gauges" / "glare.png")
 
 
 @pytest.fixture
