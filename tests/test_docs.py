@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -21,11 +20,11 @@ from detecting import made_up, photo
 from wherein.cli.demo_run import write_pictures
 from wherein.cli.main import app
 from wherein.demo import GAUGE, ROBOT
+from wherein.demo.gauge_scene import gauge_scene
 from wherein.detect import Calibration
 from wherein.detect.calibration import measure
 from wherein.detect.search_range import Range
 from wherein.images.eight_bit import to_image
-from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -112,16 +111,9 @@ def without_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "calibrate", calibrate)
 
 
-def _names() -> dict[str, object]:
-    """What the README's block for researchers takes as given."""
-    picture = torch.rand(1, 96, 128, generator=torch.Generator().manual_seed(0))
-    starts = torch.tensor([[[1.0, 0, 40], [0, 1, 30], [0, 0, 1]]])
-    return {"scene": picture, "motif": Motif.whole(picture[:, 30:70, 40:90]), "starts": starts}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_block_runs(page: Path, here: Path) -> None:
-    names = _names()
+    names: dict[str, object] = {}
     for language, text in blocks(page):
         assert language in KNOWN, f"nobody would run {language}"
         if language == "python":

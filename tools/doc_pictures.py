@@ -21,7 +21,7 @@ from tools.robot.sheet import Sheet
 from wherein import Calibration, Detections, Detector, Template
 from wherein.demo import GAUGE
 from wherein.demo.dial_pictures import overexposed
-from wherein.demo.gauge_scene import gauge_scene
+from wherein.demo.gauge_scene import NEEDLE, gauge_scene
 from wherein.images.eight_bit import to_image
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
