@@ -229,9 +229,9 @@ class TiffSource(RegionSource):
 
 def _check_jpeg(data: bytes, height: int, width: int) -> None:
     """Raise `PictureError` if a JPEG claims to be larger than its tile: decoders allocate that size."""
-    # Find the frame header, SOF0 to SOF15. C4, C8 and CC in this range are other markers. Only segments with a
-    # length may precede it. Decoders skip other markers and fill bytes: if this loop took them for segments, it
-    # could be led to another header than the one that decoders read.
+    # Find the frame header, SOF0 to SOF15. C4, C8 and CC in this range are other markers. Only segments with
+    # a length may precede it. Decoders skip others, and fill bytes: if this loop took them for segments,
+    # it could be led to another header than the one that decoders read.
     at = 2
     while at + 9 < len(data) and data[at] == 0xFF and data[at + 1] >= 0xC0 and data[at + 1] not in _BARE:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
