@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.errors import MissingError, PictureError
+from wherein.errors import MissingError, PictureError, brief
 from wherein.extras import require_package
 from wherein.giant.region_source import Box, RegionSource, checked_size, levels_by_reduction
 from wherein.images.decode import Opened
@@ -221,7 +221,7 @@ class TiffSource(RegionSource):
         return PictureError(f"{self.name}: {text}")
 
     def _damaged(self, error: Exception) -> PictureError:
-        detail = " ".join(str(error).split()) or type(error).__name__
+        detail = brief(error)
         if "imagecodecs" in detail:
             return self._error(f"its compression needs imagecodecs, which is not installed: {INSTALL}")
         return self._error(f"the file is damaged, incomplete or not a TIFF ({detail}): copy it again")

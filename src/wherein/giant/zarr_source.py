@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.errors import MissingError, PictureError
+from wherein.errors import MissingError, PictureError, brief
 from wherein.files import ZARR_MARKS, ZIP_METHODS, inside, zip_directory_size
 from wherein.giant.chunk_codecs import CODECS, decoded_chunk
 from wherein.giant.region_source import Box, RegionSource, checked_size, levels_by_reduction
@@ -217,7 +217,7 @@ class ZarrSource(RegionSource):
             self._files.close()
 
     def _damaged(self, error: Exception) -> PictureError:
-        detail = " ".join(str(error).split()) or type(error).__name__
+        detail = brief(error)
         if isinstance(error, PictureError):
             return PictureError(f"{self.name}: {detail}")
         return PictureError(f"{self.name}: the Zarr store is damaged or incomplete ({detail}): copy it again")

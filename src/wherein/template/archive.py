@@ -5,7 +5,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
 
-from wherein.errors import TemplateError
+from wherein.errors import TemplateError, brief
 from wherein.files import ZIP_METHODS, inside, zip_directory_size
 
 MAX_BYTES = 512 * 2**20
@@ -72,7 +72,7 @@ def unpack(path: Path, folder: Path, description: str) -> None:
                         # a file that unpacks to more cannot fill the disk.
                         copyfileobj(packed, file)
     except _ERRORS as error:
-        raise TemplateError(f"{path} cannot be unpacked: {error}") from error
+        raise TemplateError(f"{path} cannot be unpacked: {brief(error)}") from error
 
 
 def _check_directory(path: Path) -> None:
@@ -107,7 +107,7 @@ def _check(path: Path, files: dict[PurePosixPath, zipfile.ZipInfo], folder: Path
         raise TemplateError(f"{path} unpacks to {ratio:.0f} times its size: the maximum is {MAX_RATIO}")
     for name, info in files.items():
         if inside(folder, info.filename) is None:
-            raise TemplateError(f"{path} has a file {info.filename!r} outside the archive")
+            raise TemplateError(f"{path} has a file {brief(repr(info.filename))} outside the archive")
         if info.compress_type not in ZIP_METHODS:
             raise TemplateError(
                 f"{path} has a file {str(name)!r} with unsupported compression: use deflate, the default of "
