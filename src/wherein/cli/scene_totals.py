@@ -55,7 +55,9 @@ class Totals:
         scenes = self.read + self._not_searched
         where = f"{self.with_detections} of {_scenes(scenes)}" if self.found else _scenes(scenes)
         # "Nothing found in 3 scenes", but "2 found in 1 of 3 scenes".
-        found = f"{self.found or 'Nothing'} found in {where}" if self.read else "No scene could be searched"
+        # Without any scene it is an empty portion: there are more portions than scenes.
+        none = "No scene could be searched" if scenes else "No scene in this part of the scenes"
+        found = f"{self.found or 'Nothing'} found in {where}" if self.read else none
         if self.in_videos:
             frames = f"{self.frames} {'frame' if self.frames == 1 else 'frames'} of video"
             found += (
