@@ -22,6 +22,7 @@ from wherein.motion.field import lattice, transform
 from wherein.motion.homography import mapped, shift, tilt_at
 from wherein.template.bundle import Template
 from wherein.template.tree import Matrix, Part, Point, Tree
+from wherein.threads import one_thread
 from wherein.warp import warp
 
 _BORDER = 4
@@ -65,6 +66,7 @@ def rectified(template: Template, max_tilt: float) -> Rectified:
     return _MADE[template]
 
 
+@one_thread()  # the pictures must not depend on the number of threads
 def _rectified(template: Template, plane: Matrix) -> Rectified:
     low, high = moved_box(plane, template.size)
     to_plane = shift(-low[0], -low[1]) @ plane
