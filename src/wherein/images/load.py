@@ -30,7 +30,7 @@ from wherein.images.decode import (
     strict_pillow,
     upright,
 )
-from wherein.images.picture import FULL, Picture, is_grey, unit
+from wherein.images.picture import FULL, Picture, grey_plane, is_grey, unit
 from wherein.threads import one_thread
 
 OVERSHOOT = 0.25
@@ -253,11 +253,11 @@ def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
         allowed = "(H, W), (H, W, 1), (H, W, 3) or (H, W, 4)"
         raise ArgumentError(f"the array has shape {shape}: it must be {allowed}{hint}")
     planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
-    if dtype == np.uint8 and len(planes) == 3 and is_grey(planes):
-        planes = planes[:1]  # before the copy, which is then a third as large
+    grey = grey_plane(planes) if dtype == np.uint8 and len(planes) == 3 else None
     # A copy in a form that torch accepts: planar, native byte order, positive strides, writable. The caller
     # may change the original later.
-    return _from_planes(torch.from_numpy(np.array(planes, dtype=_native(dtype), order="C")), color)
+    own = np.array(planes, dtype=_native(dtype), order="C") if grey is None else grey
+    return _from_planes(torch.from_numpy(own), color)
 
 
 def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:

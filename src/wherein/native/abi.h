@@ -207,6 +207,7 @@ int wherein_cpu_level(void);
 int wherein_align(const Planes *scenes, const SideArrays *side, const SolverRules *rules, const FitArrays *fits);
 int wherein_motif_side(const Planes *motif, const Planes *mask, const SideRules *rules, SideArrays *side);
 int wherein_pool(const Planes *picture, int32_t factor, float *out);
+int wherein_grey_plane(const uint8_t *pixels, int32_t height, int32_t width, uint8_t *out, int32_t *grey);
 int wherein_halve_bytes(const uint8_t *from, int32_t planes, int32_t height, int32_t width, float *out);
 int wherein_screen(const Planes *places, const ScreenKernels *kernels, float min_variance, const ScreenMaps *maps);
 int wherein_separable(const Planes *picture, const float *taps, int32_t count, float *out);

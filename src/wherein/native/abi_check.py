@@ -30,6 +30,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "wherein_align": (structs.Planes, structs.SideArrays, structs.SolverRules, structs.FitArrays),
     "wherein_motif_side": (structs.Planes, structs.Planes, structs.SideRules, structs.SideArrays),
     "wherein_pool": (structs.Planes, _I32, _POINTER),
+    "wherein_grey_plane": (_POINTER, _I32, _I32, _POINTER, _POINTER),
     "wherein_halve_bytes": (_POINTER, _I32, _I32, _I32, _POINTER),
     "wherein_screen": (structs.Planes, structs.ScreenKernels, _F32, structs.ScreenMaps),
     "wherein_channels": (structs.Planes, structs.ChannelRules, _POINTER),
