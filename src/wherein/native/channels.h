@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "vectors.h"
 
 typedef float Octet __attribute__((vector_size(DIRECTIONS * sizeof(float))));
 typedef int32_t OctetTruth __attribute__((vector_size(DIRECTIONS * sizeof(int32_t))));
@@ -39,6 +40,7 @@ typedef struct {
     float *gx, *gy, *magnitude; /* `window` rows */
     float *smooth;              /* channels, smoothed along the row: `count` rows */
     float *line, *scale;
+    const float **before, **after; /* the rows that are summed */
 } ChannelBuffers;
 
 /* Receives the channels of row y; `row` is valid only during the call. */
@@ -47,6 +49,7 @@ typedef void ChannelSink(void *to, int y, const float *row, int width);
 static inline void free_channel_buffers(ChannelBuffers *b)
 {
     free(b->gx), free(b->gy), free(b->magnitude), free(b->smooth), free(b->line), free(b->scale);
+    free(b->before), free(b->after);
 }
 
 static inline int make_channel_buffers(ChannelBuffers *b, int width, const ChannelRules *rules)
@@ -56,7 +59,8 @@ static inline int make_channel_buffers(ChannelBuffers *b, int width, const Chann
     b->magnitude = malloc(rows * sizeof(float));
     b->smooth = malloc((rules->count + 1) * (int64_t)width * sizeof(Octet)); /* and the row that is passed on */
     b->line = malloc((width + 2 * reach + 4) * sizeof(Octet)), b->scale = malloc(width * sizeof(float));
-    if (b->gx && b->gy && b->magnitude && b->smooth && b->line && b->scale)
+    b->before = malloc(reach * sizeof *b->before), b->after = malloc(reach * sizeof *b->after);
+    if (b->gx && b->gy && b->magnitude && b->smooth && b->line && b->scale && b->before && b->after)
         return DONE;
     free_channel_buffers(b);
     return NO_MEMORY;
@@ -93,6 +97,34 @@ static inline void gradient_row(const Planes *p, int y, float *line, float *rest
         magnitude[x] = sqrtf(gx[x] * gx[x] + gy[x] * gy[x]);
 }
 
+/* The sums of `count` rows of numbers, in one pass. The usual count is passed as a constant, so that the compiler unrolls
+ * the loop over the rows.
+ */
+static inline __attribute__((always_inline)) void add_rows(const float *const rows[], int count, int width,
+                                                           float *restrict out)
+{
+    int x = 0;
+    for (; x + WIDTH <= width; x += WIDTH) {
+        vec sum = load_all(rows[0] + x);
+        for (int j = 1; j < count; j++)
+            sum += load_all(rows[j] + x);
+        store(out + x, sum);
+    }
+    for (; x < width; x++) {
+        out[x] = rows[0][x];
+        for (int j = 1; j < count; j++)
+            out[x] += rows[j][x];
+    }
+}
+
+static inline void add_up(const float *const rows[], int count, int width, float *restrict out)
+{
+    if (count == 9)
+        add_rows(rows, 9, width, out);
+    else
+        add_rows(rows, count, width, out);
+}
+
 /* The normalisation 1 / ((|g|² + noise²)^¾ (mean |g| + floor)^½) of row y, the mean over a window around each pixel.
  *
  * split() multiplies it by a square of g, so channels are in proportion to √(|g| / mean |g|): contrast cancels.
@@ -103,19 +135,16 @@ static inline void scale_row(int y, int height, int width, const ChannelRules *r
     const float share = 1.0f / ((float)window * window), noise = rules->noise * rules->noise;
     const float *restrict gx = b->gx + (int64_t)(y % window) * width, *restrict gy = b->gy + (int64_t)(y % window) * width;
     float *restrict column = b->line + reach, *restrict out = b->scale;
+    const float **around = b->before;
     /* Summed again for every row: running sums would carry rounding errors from row to row. */
-    memset(column, 0, width * sizeof *column);
-    for (int j = -reach; j <= reach; j++) {
-        const float *restrict row = b->magnitude + (int64_t)(clamped(y + j, height) % window) * width;
-        for (int x = 0; x < width; x++)
-            column[x] += row[x];
-    }
+    for (int j = 0; j < window; j++)
+        around[j] = b->magnitude + (int64_t)(clamped(y + j - reach, height) % window) * width;
+    add_up(around, window, width, column);
     for (int j = 1; j <= reach; j++)
         column[-j] = column[0], column[width - 1 + j] = column[width - 1];
-    memset(out, 0, width * sizeof *out);
-    for (int j = -reach; j <= reach; j++)
-        for (int x = 0; x < width; x++)
-            out[x] += column[x + j];
+    for (int j = 0; j < window; j++)
+        around[j] = column + j - reach;
+    add_up(around, window, width, out);
     for (int x = 0; x < width; x++) {
         const float size = sqrtf(gx[x] * gx[x] + gy[x] * gy[x] + noise);
         out[x] = 1 / (size * sqrtf(size) * sqrtf(out[x] * share + rules->floor));
@@ -132,6 +161,38 @@ static inline Octet split(float gx, float gy, float scale)
     return along * along * scale;
 }
 
+/* A symmetric filter over pixels or rows: taps[0] · here + Σ taps[j + 1] · (before[j] + after[j]). */
+static inline __attribute__((always_inline)) void filter(const float *here, const float *const before[],
+                                                         const float *const after[], const float *taps, int reach,
+                                                         int64_t count, float *restrict out)
+{
+    int64_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH) {
+        vec sum = taps[0] * load_all(here + i);
+        for (int j = 0; j < reach; j++)
+            sum += taps[j + 1] * (load_all(before[j] + i) + load_all(after[j] + i));
+        store(out + i, sum);
+    }
+    for (; i < count; i += DIRECTIONS) {
+        Octet sum = taps[0] * octet(here + i);
+        for (int j = 0; j < reach; j++)
+            sum += taps[j + 1] * (octet(before[j] + i) + octet(after[j] + i));
+        put_octet(out + i, sum);
+    }
+}
+
+/* The same, with the usual reaches as constants, so that the compiler unrolls the loop over the taps. */
+static inline void smooth(const float *here, const float *const before[], const float *const after[], const float *taps,
+                          int reach, int64_t count, float *restrict out)
+{
+    if (reach == 2)
+        filter(here, before, after, taps, 2, count, out);
+    else if (reach == 4)
+        filter(here, before, after, taps, 4, count, out);
+    else
+        filter(here, before, after, taps, reach, count, out);
+}
+
 /* The channels of row y, smoothed along it. */
 static inline void smooth_row(int y, int width, const ChannelRules *rules, const ChannelBuffers *b, float *restrict out)
 {
@@ -145,13 +206,9 @@ static inline void smooth_row(int y, int width, const ChannelRules *rules, const
         put_octet(line - DIRECTIONS * j, octet(line));
         put_octet(line + DIRECTIONS * (width - 1 + j), octet(line + DIRECTIONS * (width - 1)));
     }
-    for (int x = 0; x < width; x++) {
-        const float *at = line + DIRECTIONS * x;
-        Octet sum = taps[0] * octet(at);
-        for (int j = 1; j <= reach; j++)
-            sum += taps[j] * (octet(at - DIRECTIONS * j) + octet(at + DIRECTIONS * j));
-        put_octet(out + DIRECTIONS * x, sum);
-    }
+    for (int j = 0; j < reach; j++)
+        b->before[j] = line - DIRECTIONS * (j + 1), b->after[j] = line + DIRECTIONS * (j + 1);
+    smooth(line, b->before, b->after, taps, reach, (int64_t)DIRECTIONS * width, out);
 }
 
 /* The channels of row y, smoothed across the rows around it, which are smoothed along already. */
@@ -161,14 +218,11 @@ static inline void smooth_across(int y, int height, int width, const ChannelRule
     const int reach = rules->count / 2;
     const int64_t row = (int64_t)DIRECTIONS * width;
     const float *taps = rules->taps + reach, *restrict here = b->smooth + y % rules->count * row;
-    for (int64_t i = 0; i < row; i += DIRECTIONS)
-        put_octet(out + i, taps[0] * octet(here + i));
-    for (int j = 1; j <= reach; j++) {
-        const float *restrict above = b->smooth + clamped(y - j, height) % rules->count * row;
-        const float *restrict below = b->smooth + clamped(y + j, height) % rules->count * row;
-        for (int64_t i = 0; i < row; i += DIRECTIONS)
-            put_octet(out + i, octet(out + i) + taps[j] * (octet(above + i) + octet(below + i)));
+    for (int j = 0; j < reach; j++) {
+        b->before[j] = b->smooth + clamped(y - j - 1, height) % rules->count * row;
+        b->after[j] = b->smooth + clamped(y + j + 1, height) % rules->count * row;
     }
+    smooth(here, b->before, b->after, taps, reach, row, out);
 }
 
 /* Passes the channels of a picture to `sink`, row by row. The buffers must be made for its width or a larger one.
