@@ -38,7 +38,7 @@ static inline void place_points(const Surface *s, const PlaneMotifArrays *m, con
         const float near = 1 / (f[6] * u + f[7] * v + f[8]);
         float x = (f[0] * u + f[1] * v + f[2]) * near + x0, y = (f[3] * u + f[4] * v + f[5]) * near + y0;
         /* False if a coordinate is not a number. */
-        to->inside[i] = !anywhere | ((near > 0) & (x >= -0.5f) & (y >= -0.5f) & (x <= last_x) & (y <= last_y));
+        to->inside[i] = (!anywhere) | ((near > 0) & (x >= -0.5f) & (y >= -0.5f) & (x <= last_x) & (y <= last_y));
         x = x > 0 ? x : 0, y = y > 0 ? y : 0; /* also 0 for what is not a number */
         x = x < right ? x : right, y = y < bottom ? y : bottom;
         const int column = (int)x, row = (int)y;
