@@ -36,6 +36,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "wherein_channels": (structs.Planes, structs.ChannelRules, _POINTER),
     "wherein_fit_planes": (structs.Planes, *_FITS),
     "wherein_uncover": (structs.Planes, *_FITS[:2], structs.CoverRules, structs.PlaneFits),
+    "wherein_distinct": (structs.DistinctPoses, _I32, _POINTER, _POINTER),
     "wherein_rate_poses": (structs.ChannelPicture, *_FITS),
     "wherein_refine_poses": (structs.ChannelPicture, *_FITS),
     "wherein_rate_many": (structs.PoseKinds, *_FITS[1:]),
