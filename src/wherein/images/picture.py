@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wherein.native import kernel, picture_calls
 from wherein.threads import one_thread
 
 Samples: TypeAlias = Shaped[Tensor, "C H W"]
@@ -93,25 +91,10 @@ of 64 rows, which fit into the cache. Choices."""
 def is_grey(planes: "Tensor | NDArray[Any]") -> bool:
     """Whether all planes of a picture (C, H, W), a tensor or an array, are equal."""
     first, others = planes[0], planes[1:]
-    if not _seems_grey(planes):
+    if not all(_equal(plane[::_SAMPLE, ::_SAMPLE], first[::_SAMPLE, ::_SAMPLE]) for plane in others):
         return False
     bands = [slice(k, k + _ROWS) for k in range(0, len(first), _ROWS)]
     return all(_equal(plane[band], first[band]) for band in bands for plane in others)
-
-
-def _seems_grey(planes: "Tensor | NDArray[Any]") -> bool:
-    """Whether the planes are equal in every 16th pixel along each axis."""
-    some = planes[:, ::_SAMPLE, ::_SAMPLE]
-    return all(_equal(plane, some[0]) for plane in some[1:])
-
-
-def grey_plane(planes: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
-    """A copy of the plane of a grey picture (3, H, W), as (1, H, W); None if the planes differ."""
-    pixels = planes.transpose(1, 2, 0)
-    if pixels.flags.c_contiguous and kernel.accepts() and _seems_grey(planes):
-        plane = picture_calls.grey_plane(pixels)  # in one pass: memory is read once
-        return None if plane is None else plane[None]
-    return np.array(planes[:1], order="C") if is_grey(planes) else None
 
 
 def _equal(some: "Tensor | NDArray[Any]", others: "Tensor | NDArray[Any]") -> bool:
