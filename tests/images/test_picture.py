@@ -9,6 +9,7 @@ import torch
 
 from wherein.images.load import load_picture
 from wherein.images.picture import Picture, is_grey, unit
+from wherein.native import kernel
 
 H, W = 37, 31
 
@@ -35,13 +36,29 @@ def test_grey_is_one_plane_in_memory_and_three_as_pixels(planes: int | None) -> 
     assert torch.equal(picture.pixels[2], torch.from_numpy(grey).float() / 255)
 
 
-@pytest.mark.parametrize("at", [(0, 0), (36, 30), (17, 5)])
-def test_a_single_pixel_in_colour_is_seen(at: tuple[int, int]) -> None:
+@pytest.mark.parametrize("in_c", [True, False])
+@pytest.mark.parametrize("at", [(0, 0), (36, 30), (17, 5), (2, 1), (2, 2)])
+@pytest.mark.parametrize("sample", [0, 1, 2])
+def test_a_single_pixel_in_colour_is_seen(
+    at: tuple[int, int], sample: int, in_c: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not in_c:
+        monkeypatch.setattr(kernel, "accepts", lambda *tensors: False)
     array = np.repeat(grey_bytes()[..., None], 3, axis=2)
-    assert is_grey(array.transpose(2, 0, 1))
-    array[*at, 1] ^= 1
-    assert not is_grey(array.transpose(2, 0, 1))
+    planes = array.transpose(2, 0, 1)
+    assert is_grey(planes)
+    assert np.array_equal(load_picture(array).samples, planes[:1])
+    array[*at, sample] ^= 1
+    assert not is_grey(planes)
     assert load_picture(array).samples.shape == (3, H, W)
+
+
+@pytest.mark.parametrize("width", [1, 3, 64, 65, 128])
+def test_the_plane_of_a_narrow_grey_picture(width: int) -> None:
+    array = np.repeat(np.arange(width, dtype=np.uint8)[None, :, None], 3, axis=2)
+    assert np.array_equal(load_picture(array).samples, array[None, ..., 0])
+    array[0, -1, 2] ^= 1
+    assert load_picture(array).samples.shape == (3, 1, width)
 
 
 def test_writing_to_the_bytes_that_were_given_changes_nothing() -> None:

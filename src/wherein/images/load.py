@@ -31,6 +31,7 @@ from wherein.images.decode import (
     upright,
 )
 from wherein.images.picture import FULL, Picture, is_grey, unit
+from wherein.native import kernel, picture_calls
 from wherein.threads import one_thread
 
 OVERSHOOT = 0.25
@@ -253,11 +254,20 @@ def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
         allowed = "(H, W), (H, W, 1), (H, W, 3) or (H, W, 4)"
         raise ArgumentError(f"the array has shape {shape}: it must be {allowed}{hint}")
     planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
-    if dtype == np.uint8 and len(planes) == 3 and is_grey(planes):
-        planes = planes[:1]  # before the copy, which is then a third as large
+    grey = _grey_plane(planes) if dtype == np.uint8 and len(planes) == 3 else None
     # A copy in a form that torch accepts: planar, native byte order, positive strides, writable. The caller
     # may change the original later.
-    return _from_planes(torch.from_numpy(np.array(planes, dtype=_native(dtype), order="C")), color)
+    own = np.array(planes, dtype=_native(dtype), order="C") if grey is None else grey
+    return _from_planes(torch.from_numpy(own), color)
+
+
+def _grey_plane(planes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8] | None:
+    """A copy of the plane of a grey picture (3, H, W), as (1, H, W); None if the planes differ."""
+    pixels = planes.transpose(1, 2, 0)
+    if pixels.flags.c_contiguous and kernel.accepts():
+        plane = picture_calls.grey_plane(pixels)  # compared and copied in one pass over the memory
+        return None if plane is None else plane[None]
+    return np.array(planes[:1], order="C") if is_grey(planes) else None
 
 
 def _several(ndim: int) -> str:

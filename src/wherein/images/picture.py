@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
-import numpy as np
 import torch
 from jaxtyping import Float, Shaped
 from numpy.typing import NDArray
@@ -94,8 +93,6 @@ def is_grey(planes: "Tensor | NDArray[Any]") -> bool:
     first, others = planes[0], planes[1:]
     if not all(_equal(plane[::_SAMPLE, ::_SAMPLE], first[::_SAMPLE, ::_SAMPLE]) for plane in others):
         return False
-    if isinstance(planes, np.ndarray) and planes.transpose(1, 2, 0).flags.c_contiguous:
-        return _has_equal_samples(planes.transpose(1, 2, 0))
     bands = [slice(k, k + _ROWS) for k in range(0, len(first), _ROWS)]
     return all(_equal(plane[band], first[band]) for band in bands for plane in others)
 
@@ -103,22 +100,3 @@ def is_grey(planes: "Tensor | NDArray[Any]") -> bool:
 def _equal(some: "Tensor | NDArray[Any]", others: "Tensor | NDArray[Any]") -> bool:
     same: Any = some == others
     return bool(same.all())
-
-
-def _has_equal_samples(pixels: NDArray[Any]) -> bool:
-    """Whether the samples of each pixel are equal, (H, W, C), contiguous.
-
-    Each sample is compared with the next one in memory; comparisons between two pixels are ignored. This is
-    three times as fast as comparing planes, whose samples are not contiguous.
-    """
-    height, width, planes = pixels.shape
-    rows = pixels.reshape(height, width * planes)
-    last = np.arange(planes) == planes - 1
-    between = np.tile(last, min(_ROWS, height) * width)[:-1]
-    for k in range(0, height, _ROWS):
-        band = rows[k : k + _ROWS].reshape(-1)
-        same = band[1:] == band[:-1]
-        same |= between[: len(same)]
-        if not same.all():
-            return False
-    return True

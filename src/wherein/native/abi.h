@@ -146,6 +146,15 @@ typedef struct {
     int32_t cell, rounds; /* width of a cell in pixels; maximum number of detections of the cover */
 } CoverRules;
 
+/* Poses of a motif, the best first, and when two are the same; see PoseFilter of planes/look/pose_filter.py. */
+typedef struct {
+    const double *corners, *middles, *sizes, *zncc; /* (count, 4, 2), (count, 2), (count), (count) */
+    double same_place;  /* distance of all corners, as a share of the size */
+    double same_middle; /* distance of the middles, as a share of the size, if the ZNCC is below */
+    double worse;       /* this share of the better one */
+    int32_t count;
+} DistinctPoses;
+
 /* The channels of a picture. */
 typedef struct {
     const float *channels; /* (height, width, DIRECTIONS) */
@@ -207,6 +216,7 @@ int wherein_cpu_level(void);
 int wherein_align(const Planes *scenes, const SideArrays *side, const SolverRules *rules, const FitArrays *fits);
 int wherein_motif_side(const Planes *motif, const Planes *mask, const SideRules *rules, SideArrays *side);
 int wherein_pool(const Planes *picture, int32_t factor, float *out);
+int wherein_grey_plane(const uint8_t *pixels, int32_t height, int32_t width, uint8_t *out, int32_t *grey);
 int wherein_halve_bytes(const uint8_t *from, int32_t planes, int32_t height, int32_t width, float *out);
 int wherein_screen(const Planes *places, const ScreenKernels *kernels, float min_variance, const ScreenMaps *maps);
 int wherein_separable(const Planes *picture, const float *taps, int32_t count, float *out);
@@ -221,6 +231,7 @@ int wherein_refine_poses(const ChannelPicture *picture, const PlaneMotifArrays *
                          const PlaneFits *fits);
 int wherein_rate_many(const PoseKinds *kinds, const PlaneRules *rules, const PlaneFits *fits);
 int wherein_refine_many(const PoseKinds *kinds, const PlaneRules *rules, const PlaneFits *fits);
+int wherein_distinct(const DistinctPoses *poses, int32_t most, int32_t *kept, int32_t *number);
 int wherein_rectify(const Planes *scene, const double *M, int32_t height, int32_t width, float *out, uint8_t *inside);
 int wherein_features(const Planes *picture, const ChannelRules *rules, float gain, const FeatureMaps *maps);
 int wherein_look(const uint8_t *first, const LookPlaces *places, const int32_t *offsets, int32_t templates,

@@ -1,5 +1,5 @@
 /* Oriented gradient channels of a picture: images/channels.py in C. The channels of a pixel are contiguous, so that one
- * vector holds them all.
+ * vector holds them all. channels.c makes them.
  *
  * A picture is processed row by row. Only as many rows as the window and the smoothing need are kept, so that they stay
  * in the cache whatever the size of the picture.
@@ -39,6 +39,7 @@ typedef struct {
     float *gx, *gy, *magnitude; /* `window` rows */
     float *smooth;              /* channels, smoothed along the row: `count` rows */
     float *line, *scale;
+    const float **before, **after; /* the rows that are summed */
 } ChannelBuffers;
 
 /* Receives the channels of row y; `row` is valid only during the call. */
@@ -47,6 +48,7 @@ typedef void ChannelSink(void *to, int y, const float *row, int width);
 static inline void free_channel_buffers(ChannelBuffers *b)
 {
     free(b->gx), free(b->gy), free(b->magnitude), free(b->smooth), free(b->line), free(b->scale);
+    free(b->before), free(b->after);
 }
 
 static inline int make_channel_buffers(ChannelBuffers *b, int width, const ChannelRules *rules)
@@ -56,147 +58,16 @@ static inline int make_channel_buffers(ChannelBuffers *b, int width, const Chann
     b->magnitude = malloc(rows * sizeof(float));
     b->smooth = malloc((rules->count + 1) * (int64_t)width * sizeof(Octet)); /* and the row that is passed on */
     b->line = malloc((width + 2 * reach + 4) * sizeof(Octet)), b->scale = malloc(width * sizeof(float));
-    if (b->gx && b->gy && b->magnitude && b->smooth && b->line && b->scale)
+    b->before = malloc(reach * sizeof *b->before), b->after = malloc(reach * sizeof *b->after);
+    if (b->gx && b->gy && b->magnitude && b->smooth && b->line && b->scale && b->before && b->after)
         return DONE;
     free_channel_buffers(b);
     return NO_MEMORY;
 }
 
-/* The gradient at each pixel of row y, of the colour with the largest gradient: central differences, smoothed across
- * by (1, 2, 1)/4.
- */
-static inline void gradient_row(const Planes *p, int y, float *line, float *restrict gx, float *restrict gy,
-                                float *restrict magnitude)
-{
-    const int height = p->height, width = p->width;
-    float *restrict along = line + 1, *restrict across = line + width + 3; /* a column smoothed, and its difference */
-    memset(gx, 0, width * sizeof *gx), memset(gy, 0, width * sizeof *gy);
-    for (int c = 0; c < p->channels; c++) {
-        const float *plane = p->pixels + c * p->plane_stride, *here = plane + y * p->row_stride;
-        const float *above = plane + clamped(y - 1, height) * p->row_stride;
-        const float *below = plane + clamped(y + 1, height) * p->row_stride;
-        for (int x = 0; x < width; x++) {
-            along[x] = (above[x] + 2 * here[x] + below[x]) * 0.25f;
-            across[x] = (below[x] - above[x]) * 0.5f;
-        }
-        along[-1] = along[0], along[width] = along[width - 1];
-        across[-1] = across[0], across[width] = across[width - 1];
-        for (int x = 0; x < width; x++) {
-            const float u = (along[x + 1] - along[x - 1]) * 0.5f;
-            const float v = (across[x - 1] + 2 * across[x] + across[x + 1]) * 0.25f;
-            const float most = gx[x] * gx[x] + gy[x] * gy[x], own = u * u + v * v;
-            gx[x] = own > most ? u : gx[x];
-            gy[x] = own > most ? v : gy[x];
-        }
-    }
-    for (int x = 0; x < width; x++)
-        magnitude[x] = sqrtf(gx[x] * gx[x] + gy[x] * gy[x]);
-}
-
-/* The normalisation 1 / ((|g|² + noise²)^¾ (mean |g| + floor)^½) of row y, the mean over a window around each pixel.
- *
- * split() multiplies it by a square of g, so channels are in proportion to √(|g| / mean |g|): contrast cancels.
- */
-static inline void scale_row(int y, int height, int width, const ChannelRules *rules, const ChannelBuffers *b)
-{
-    const int window = rules->window, reach = window / 2;
-    const float share = 1.0f / ((float)window * window), noise = rules->noise * rules->noise;
-    const float *restrict gx = b->gx + (int64_t)(y % window) * width, *restrict gy = b->gy + (int64_t)(y % window) * width;
-    float *restrict column = b->line + reach, *restrict out = b->scale;
-    /* Summed again for every row: running sums would carry rounding errors from row to row. */
-    memset(column, 0, width * sizeof *column);
-    for (int j = -reach; j <= reach; j++) {
-        const float *restrict row = b->magnitude + (int64_t)(clamped(y + j, height) % window) * width;
-        for (int x = 0; x < width; x++)
-            column[x] += row[x];
-    }
-    for (int j = 1; j <= reach; j++)
-        column[-j] = column[0], column[width - 1 + j] = column[width - 1];
-    memset(out, 0, width * sizeof *out);
-    for (int j = -reach; j <= reach; j++)
-        for (int x = 0; x < width; x++)
-            out[x] += column[x + j];
-    for (int x = 0; x < width; x++) {
-        const float size = sqrtf(gx[x] * gx[x] + gy[x] * gy[x] + noise);
-        out[x] = 1 / (size * sqrtf(size) * sqrtf(out[x] * share + rules->floor));
-    }
-}
-
-/* max(0, ⟨g, u_k⟩)² · scale for the eight unit vectors u_k, 45° apart. */
-static inline Octet split(float gx, float gy, float scale)
-{
-    const float h = 0.70710678f;
-    const Octet ux = {1, h, 0, -h, -1, -h, 0, h}, uy = {0, h, 1, h, 0, -h, -1, -h};
-    Octet along = gx * ux + gy * uy;
-    along = (Octet)((OctetTruth)along & (along > 0));
-    return along * along * scale;
-}
-
-/* The channels of row y, smoothed along it. */
-static inline void smooth_row(int y, int width, const ChannelRules *rules, const ChannelBuffers *b, float *restrict out)
-{
-    const int reach = rules->count / 2, kept = y % rules->window;
-    const float *taps = rules->taps + reach;
-    const float *gx = b->gx + (int64_t)kept * width, *gy = b->gy + (int64_t)kept * width;
-    float *restrict line = b->line + DIRECTIONS * reach;
-    for (int x = 0; x < width; x++)
-        put_octet(line + DIRECTIONS * x, split(gx[x], gy[x], b->scale[x]));
-    for (int j = 1; j <= reach; j++) {
-        put_octet(line - DIRECTIONS * j, octet(line));
-        put_octet(line + DIRECTIONS * (width - 1 + j), octet(line + DIRECTIONS * (width - 1)));
-    }
-    for (int x = 0; x < width; x++) {
-        const float *at = line + DIRECTIONS * x;
-        Octet sum = taps[0] * octet(at);
-        for (int j = 1; j <= reach; j++)
-            sum += taps[j] * (octet(at - DIRECTIONS * j) + octet(at + DIRECTIONS * j));
-        put_octet(out + DIRECTIONS * x, sum);
-    }
-}
-
-/* The channels of row y, smoothed across the rows around it, which are smoothed along already. */
-static inline void smooth_across(int y, int height, int width, const ChannelRules *rules, const ChannelBuffers *b,
-                                 float *restrict out)
-{
-    const int reach = rules->count / 2;
-    const int64_t row = (int64_t)DIRECTIONS * width;
-    const float *taps = rules->taps + reach, *restrict here = b->smooth + y % rules->count * row;
-    for (int64_t i = 0; i < row; i += DIRECTIONS)
-        put_octet(out + i, taps[0] * octet(here + i));
-    for (int j = 1; j <= reach; j++) {
-        const float *restrict above = b->smooth + clamped(y - j, height) % rules->count * row;
-        const float *restrict below = b->smooth + clamped(y + j, height) % rules->count * row;
-        for (int64_t i = 0; i < row; i += DIRECTIONS)
-            put_octet(out + i, octet(out + i) + taps[j] * (octet(above + i) + octet(below + i)));
-    }
-}
-
-/* Passes the channels of a picture to `sink`, row by row. The buffers must be made for its width or a larger one.
- *
- * Each stage lags behind the one before it: gradients are `window / 2` rows ahead of the normalised channels, and these
- * `reach` rows ahead of the smoothed ones.
- */
-static inline void channels_of(const Planes *p, const ChannelRules *rules, ChannelBuffers *b, ChannelSink *sink, void *to)
-{
-    const int height = p->height, width = p->width, window = rules->window, reach = rules->count / 2;
-    const int64_t row = (int64_t)DIRECTIONS * width;
-    float *out = b->smooth + rules->count * row;
-    int known = 0; /* number of rows whose gradient is known */
-    for (int y = 0; y < height + reach; y++) {
-        for (; known < height && known <= y + window / 2; known++) {
-            const int64_t kept = (int64_t)(known % window) * width;
-            gradient_row(p, known, b->line, b->gx + kept, b->gy + kept, b->magnitude + kept);
-        }
-        if (y < height) {
-            scale_row(y, height, width, rules, b);
-            smooth_row(y, width, rules, b, b->smooth + y % rules->count * row);
-        }
-        if (y >= reach) {
-            smooth_across(y - reach, height, width, rules, b, out);
-            sink(to, y - reach, out, width);
-        }
-    }
-}
+/* Passes the channels of a picture to `sink`, row by row. The buffers must be made for its width or a larger one. */
+__attribute__((visibility("hidden"))) void channels_of(const Planes *p, const ChannelRules *rules, ChannelBuffers *b,
+                                                       ChannelSink *sink, void *to);
 
 /* A sink that copies all rows: `to` is (height, width, DIRECTIONS), contiguous. */
 static inline void keep_channels(void *to, int y, const float *row, int width)

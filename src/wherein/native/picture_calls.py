@@ -29,6 +29,15 @@ def halve_bytes(samples: UInt8[Tensor, "C H W"]) -> Float[Tensor, "C h w"]:
     return out
 
 
+def grey_plane(pixels: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
+    """The only plane of a grey picture (H, W, 3), contiguous; None if it has colours."""
+    height, width, _ = pixels.shape
+    out, grey = np.empty((height, width), dtype=np.uint8), np.zeros(1, dtype=np.int32)
+    at, to = pointer(pixels, (height, width, 3), np.uint8), pointer(out, (height, width), np.uint8)
+    kernel.call("wherein_grey_plane", at, height, width, to, pointer(grey, (1,), np.int32))
+    return out if grey[0] else None
+
+
 def separable(picture: Float[Tensor, "*B H W"], taps: Float[Tensor, " K"]) -> Float[Tensor, "*B H W"]:
     """`wherein.images.gaussian.separable`."""
     picture, taps = picture.contiguous(), taps.contiguous()

@@ -82,6 +82,39 @@ def uncover(
     return found
 
 
+def distinct(
+    corners: NDArray[np.float64],
+    middles: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    zncc: NDArray[np.float64],
+    most: int,
+    thresholds: tuple[float, float, float],
+) -> NDArray[np.int32]:
+    """`wherein.planes.look.pose_filter.PoseFilter.distinct`: the indices of the poses that are kept.
+
+    Arguments:
+        corners, middles, sizes, zncc: of the poses, the best first: (B, 4, 2), (B, 2), (B,) and (B,).
+        most: maximum number of poses that are kept.
+        thresholds: `same_place`, `same_middle` and `worse` of `structs.DistinctPoses`.
+    """
+    count = len(zncc)
+    kept, number = np.empty(count, dtype=np.int32), np.zeros(1, dtype=np.int32)
+    same_place, same_middle, worse = thresholds
+    poses = structs.DistinctPoses(
+        corners=pointer(corners, (count, 4, 2), np.float64),
+        middles=pointer(middles, (count, 2), np.float64),
+        sizes=pointer(sizes, (count,), np.float64),
+        zncc=pointer(zncc, (count,), np.float64),
+        same_place=same_place,
+        same_middle=same_middle,
+        worse=worse,
+        count=count,
+    )
+    at, to = pointer(kept, (count,), np.int32), pointer(number, (1,), np.int32)
+    kernel.call("wherein_distinct", poses, min(most, count), at, to)
+    return kept[: number[0]]
+
+
 def _check_finest(levels: Levels, finest: NDArray[np.int32]) -> None:
     if len(finest) and not (finest.min() >= 0 and finest.max() < len(levels) and levels[finest.min()].pixels):
         raise ArgumentError(f"levels {finest.min()} to {finest.max()} are not all among the levels for C")

@@ -3,16 +3,7 @@
  * The same as planes/plane_descent.py, whose docstring derives the formulas, for one pose after the other.
  */
 #pragma once
-#include "channels.h"
-
-/* A picture of channels to which a motif is fitted. */
-typedef struct {
-    const float *channels; /* (height, width, DIRECTIONS) */
-    const uint8_t *inside; /* (height, width): which pixels lie in the scene; NULL: all */
-    int height, width;
-    int complete;            /* whether all pixels lie in the scene */
-    double reach_x, reach_y; /* how far the motif's points reach from their centre; only if channels are steered */
-} Surface;
+#include "surface.h"
 
 /* Sums over the motif's points of gradients times coordinates, from which take_moments() makes the derivatives in all
  * parameters. Eight vectors instead of a Jacobian of eight columns for each point and channel.
@@ -53,62 +44,6 @@ typedef struct {
     double with_y[MAX_PARAMETERS], with_1[MAX_PARAMETERS], with_t[MAX_PARAMETERS];
 } PlaneSums;
 
-enum { POINTS = 256 }; /* summed in float32; the sums of these blocks in double */
-
-/* Whether a place lies on the picture; false if a coordinate is not a number. */
-static inline int on_surface(const Surface *s, float x, float y)
-{
-    return x >= -0.5f && y >= -0.5f && x <= s->width - 0.5f && y <= s->height - 0.5f;
-}
-
-/* The channels at (x, y), linearly interpolated; beyond the border, those of the nearest border pixel. */
-static inline Octet channels_at(const Surface *s, float x, float y, int *inside)
-{
-    x = x > 0 ? x : 0, y = y > 0 ? y : 0; /* also 0 for what is not a number */
-    x = x < s->width - 1.001f ? x : s->width - 1.001f, y = y < s->height - 1.001f ? y : s->height - 1.001f;
-    const int column = (int)x, row = (int)y;
-    const float a = x - column, b = y - row;
-    const float *from = s->channels + DIRECTIONS * ((int64_t)row * s->width + column), *next = from + DIRECTIONS * s->width;
-    /* Of the nearest pixel, and not of the one before: at a whole pixel, that would depend on the last bit of x. */
-    *inside = !s->inside || s->inside[(int64_t)(int)(y + 0.5f) * s->width + (int)(x + 0.5f)];
-    const Octet left = octet(from) + b * (octet(next) - octet(from));
-    const Octet right = octet(from + DIRECTIONS) + b * (octet(next + DIRECTIONS) - octet(from + DIRECTIONS));
-    return left + a * (right - left);
-}
-
-/* Channels without sign: the mean of each and the opposite one. */
-static inline Octet without_sign(Octet v)
-{
-    const Octet other = {v[4], v[5], v[6], v[7], v[0], v[1], v[2], v[3]};
-    return 0.5f * (v + other);
-}
-
-/* The matrix that rotates the directions of channels by `turn` steps: out[c] = Σ_j taps[j][c] in[j], trigonometric
- * interpolation.
- */
-static inline void steering_taps(double turn, Octet taps[DIRECTIONS])
-{
-    float of[DIRECTIONS]; /* by the difference of two directions */
-    for (int n = 0; n < DIRECTIONS; n++) {
-        const double at = 2 * M_PI / DIRECTIONS * (n - turn);
-        double sum = 1 + cos(at * DIRECTIONS / 2);
-        for (int k = 1; k < DIRECTIONS / 2; k++)
-            sum += 2 * cos(k * at);
-        of[n] = sum / DIRECTIONS;
-    }
-    for (int j = 0; j < DIRECTIONS; j++)
-        for (int c = 0; c < DIRECTIONS; c++)
-            taps[j][c] = of[(j - c + DIRECTIONS) % DIRECTIONS];
-}
-
-static inline Octet steered(const Octet taps[DIRECTIONS], Octet v)
-{
-    Octet sum = v[0] * taps[0];
-    for (int j = 1; j < DIRECTIONS; j++)
-        sum += v[j] * taps[j];
-    return sum;
-}
-
 /* Adds up the sums at the pose P, which maps the motif's units to pixels of the surface.
  *
  * `whole`: every point lies in the scene. Then the sums without y do not depend on the pose, and the motif has them.
@@ -132,18 +67,14 @@ static inline __attribute__((always_inline)) void sum_points(const Surface *s, c
         memset(&with_y, 0, sizeof with_y), memset(&with_1, 0, sizeof with_1), memset(&with_t, 0, sizeof with_t);
         Octet t = zero, y = zero, tt = zero, yy = zero, ty = zero;
         double weight = 0;
+        Places places;
+        /* A rectified picture has a margin around the motif; on a whole scene, points may lie beyond its border. */
+        place_points(s, m, f, x0, y0, first, last, taps && !whole, &places);
         for (int i = first; i < last; i++) {
             const float u = m->points[2 * i], v = m->points[2 * i + 1], w = m->weights[i];
-            const float near = 1 / (f[6] * u + f[7] * v + f[8]);
-            const float at_x = (f[0] * u + f[1] * v + f[2]) * near + x0;
-            const float at_y = (f[3] * u + f[4] * v + f[5]) * near + y0;
-            int inside;
-            Octet scene = channels_at(s, at_x, at_y, &inside);
-            if (!whole && !inside)
+            if (!whole && !places.inside[i - first])
                 continue;
-            /* A rectified picture has a margin around the motif; on a whole scene, points may lie beyond its border. */
-            if (taps && !whole && !(near > 0 && on_surface(s, at_x, at_y)))
-                continue;
+            Octet scene = channels_at(s, &places, i - first);
             if (taps)
                 scene = steered(taps, scene);
             if (m->unsigned_points[i])
@@ -212,12 +143,16 @@ static inline void evaluate(const Surface *s, const PlaneMotifArrays *m, const P
             sum_points(s, m, P, 1, 1, taps, &sums);
         else if (whole)
             sum_points(s, m, P, 1, 0, taps, &sums);
+        else if (rigid)
+            sum_points(s, m, P, 0, 1, taps, &sums);
         else
             sum_points(s, m, P, 0, 0, taps, &sums);
     } else if (whole && rigid)
         sum_points(s, m, P, 1, 1, NULL, &sums);
     else if (whole)
         sum_points(s, m, P, 1, 0, NULL, &sums);
+    else if (rigid)
+        sum_points(s, m, P, 0, 1, NULL, &sums);
     else
         sum_points(s, m, P, 0, 0, NULL, &sums);
     if (whole) {

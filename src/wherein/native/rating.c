@@ -32,18 +32,19 @@ static double steered_zncc(const Surface *s, const PlaneMotifArrays *m, const Pl
 {
     const float r = m->radius, x0 = F[0] * m->centre_x + F[1] * m->centre_y + F[2];
     const float y0 = F[3] * m->centre_x + F[4] * m->centre_y + F[5];
-    const float ux = r * F[0], vx = r * F[1], uy = r * F[3], vy = r * F[4];
+    const float f[9] = {r * F[0], r * F[1], x0, r * F[3], r * F[4], y0, 0, 0, 1};
     const Octet zero = {0};
     Octet t = zero, y = zero, tt = zero, yy = zero, ty = zero;
     double weight = 0, all = 0;
+    Places places;
     for (int i = 0; i < m->count; i++) {
-        const float u = m->points[2 * i], v = m->points[2 * i + 1], w = m->weights[i];
-        const float at_x = ux * u + vx * v + x0, at_y = uy * u + vy * v + y0;
-        int inside;
-        Octet scene = channels_at(s, at_x, at_y, &inside);
+        const float w = m->weights[i];
+        if (i % POINTS == 0)
+            place_points(s, m, f, 0, 0, i, i + POINTS < m->count ? i + POINTS : m->count, 1, &places);
         all += w;
-        if (!inside || !on_surface(s, at_x, at_y))
+        if (!places.inside[i % POINTS])
             continue;
+        Octet scene = channels_at(s, &places, i % POINTS);
         if (m->unsigned_points[i])
             scene = without_sign(scene);
         const Octet own = octet(m->target + DIRECTIONS * i);

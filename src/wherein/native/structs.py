@@ -195,6 +195,21 @@ class CoverRules(ctypes.Structure):
     )
 
 
+class DistinctPoses(ctypes.Structure):
+    """Poses of a motif, the best first, and when two of them are the same."""
+
+    _fields_ = (
+        ("corners", _POINTER),
+        ("middles", _POINTER),
+        ("sizes", _POINTER),
+        ("zncc", _POINTER),
+        ("same_place", _F64),
+        ("same_middle", _F64),
+        ("worse", _F64),
+        ("count", _I32),
+    )
+
+
 class ChannelPicture(ctypes.Structure):
     """The channels of a picture, and which of its pixels lie in the scene."""
 
@@ -277,6 +292,7 @@ STRUCTS = (
     PlaneRules,
     PlaneFits,
     CoverRules,
+    DistinctPoses,
     ChannelPicture,
     PoseKinds,
     FeatureMaps,

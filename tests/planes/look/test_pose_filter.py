@@ -1,9 +1,11 @@
 """Which poses are different objects, and which are worth following."""
 
 import numpy as np
+import pytest
 import torch
 
 from wherein.images.motif import Motif
+from wherein.native import kernel
 from wherein.planes.look.pose_filter import PoseFilter
 from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_range import PlaneRange
@@ -29,6 +31,22 @@ def test_of_poses_in_one_place_the_best_is_kept() -> None:
     assert POSES.distinct(found).tolist() == [1, 3, 2]
     assert POSES.distinct(found, 2).tolist() == [1, 3]
     assert POSES.distinct(found, None, 1.0).tolist() == [1, 3]  # one for each middle
+
+
+@pytest.mark.parametrize("count", [None, 0, 5])
+@pytest.mark.parametrize("worse", [0.0, 0.8])
+def test_c_and_numpy_keep_the_same_poses(
+    count: int | None, worse: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    some = [
+        pose(rng.uniform(-20, 20), tuple(rng.uniform(0, 120, 2)), rng.uniform(0.8, 1.2)) for _ in range(200)
+    ]
+    found = fits(some, rng.uniform(0.2, 1, 200).round(2).tolist())
+    in_c = POSES.distinct(found, count, worse)
+    monkeypatch.setattr(kernel, "accepts", lambda *tensors: False)
+    assert POSES.distinct(found, count, worse).tolist() == in_c.tolist()
+    assert len(in_c) == count if count is not None else 5 < len(in_c) < 200
 
 
 def test_poses_without_a_fit_are_left_out() -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from wherein.images.motif import Motif
 from wherein.motion.homography import local_map, mapped, scales
+from wherein.native import kernel, plane_calls
 from wherein.planes.plane_range import PlaneRange
 from wherein.pyramid.levels import Poses
 
@@ -82,15 +83,16 @@ class PoseFilter:
         possible = (fits.zncc > -1) & np.isfinite(ends).all((1, 2))
         middles, sizes = ends.mean(1), np.linalg.norm(ends[:, 0] - ends[:, 2], axis=1)
         # Stable, so that of equal ZNCC the first is kept, whatever the sorting algorithm.
-        order, kept = np.argsort(-fits.zncc, kind="stable"), list[int]()
+        order = np.argsort(-fits.zncc, kind="stable")
         order = order[possible[order]]
-        while len(order) and len(kept) != count:
-            best = order[0]
-            kept.append(int(best))
-            same = np.abs(ends[order] - ends[best]).max((1, 2)) <= _SAME_PLACE * sizes[order]
-            near = np.abs(middles[order] - middles[best]).max(1) < _SAME_MIDDLE * sizes[best]
-            order = order[~(same | (near & (fits.zncc[order] < worse * fits.zncc[best])))]
-        return np.array(kept, dtype=np.int64)
+        zncc = np.ascontiguousarray(fits.zncc[order], dtype=np.float64)
+        known, most = (
+            (ends[order], middles[order], sizes[order], zncc),
+            len(order) if count is None else count,
+        )
+        suppress = plane_calls.distinct if kernel.accepts() else _suppressed
+        kept = suppress(*known, most, (_SAME_PLACE, _SAME_MIDDLE, worse))
+        return np.asarray(order[kept], dtype=np.int64)
 
     def elsewhere(self, poses: Poses, found: "PlaneFits") -> NDArray[np.bool_]:
         """Which poses have their middle away from those of all poses in `found`, (B,)."""
@@ -98,3 +100,23 @@ class PoseFilter:
         sizes = scales(found.poses, self._middle) * self._diagonal
         off = np.linalg.norm(middles[:, None] - others, axis=2)
         return np.asarray((off >= _SAME_MIDDLE * sizes).all(1))
+
+
+def _suppressed(
+    ends: NDArray[np.float64],
+    middles: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    zncc: NDArray[np.float64],
+    most: int,
+    thresholds: tuple[float, float, float],
+) -> NDArray[np.int32]:
+    """`plane_calls.distinct` in numpy: the reference implementation for C."""
+    same_place, same_middle, worse = thresholds
+    order, kept = np.arange(len(zncc), dtype=np.int32), list[int]()
+    while len(order) and len(kept) < most:
+        best = int(order[0])
+        kept.append(best)
+        same = np.abs(ends[order] - ends[best]).max((1, 2)) <= same_place * sizes[order]
+        near = np.abs(middles[order] - middles[best]).max(1) < same_middle * sizes[best]
+        order = order[~(same | (near & (zncc[order] < worse * zncc[best])) | (order == best))]
+    return np.array(kept, dtype=np.int32)

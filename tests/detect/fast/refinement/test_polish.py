@@ -222,6 +222,19 @@ def test_a_picture_without_an_outline_ends_by_its_pixels_at_once() -> None:
     np.testing.assert_array_equal(again.frames[name], found.frames[name])
 
 
+@pytest.mark.parametrize(("loss", "stands"), [(0.03, True), (0.08, False)])
+def test_a_small_loss_of_its_channels_leaves_a_fit_by_pixels_as_it_is(loss: float, stands: bool) -> None:
+    scene, model, start, _ = beside_a_picture(1.0)
+    name = model.piece.name
+    clear = polish_pieces(scene, start, [model], EUCLIDEAN)[name]
+    before = Placement(start.frames, {name: clear.zncc + loss})
+    found = polish_pieces(scene, before, [model], EUCLIDEAN)[name]
+    assert found.by_pixels.tolist() == [stands]
+    if stands:  # at the pose of the pixels, with the ZNCC before it
+        np.testing.assert_array_equal(found.poses, clear.poses)
+        assert found.zncc == before.zncc[name]
+
+
 def test_in_other_light_it_ends_by_its_channels() -> None:
     scene, model, before, truth = beside_a_picture(0.15)
     name = model.piece.name
