@@ -1,13 +1,14 @@
 """How much effort a template needs in a look for many: little texture in few pixels needs more."""
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
 from detecting import noise, photo
 from wherein import Template
+from wherein.detect.calibration.look_effort import _least_sufficient, _near, needed_effort
 from wherein.detect.calibration.measure import painted_object
-from wherein.detect.calibration.together import _near, needed_effort
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
@@ -39,6 +40,22 @@ def test_texture_needs_the_least() -> None:
 
 def test_points_of_light_need_more() -> None:
     assert effort(stars(150, 160, 25)) > 0
+
+
+@pytest.mark.parametrize(
+    ("missed", "chosen"),
+    [
+        ((0, 0, 0, 0), 0),
+        ((1, 1, 1, 0), 0),  # too hard for the usual effort, and the highest takes too long for one scene
+        ((1, 0, 0, 0), 1),
+        ((1, 1, 0, 0), 2),
+        ((2, 1, 2, 0), 1),
+        ((2, 2, 2, 0), 3),
+        ((6, 6, 3, 5), 2),
+    ],
+)
+def test_a_scene_that_the_usual_effort_finds_may_not_be_missed(missed: tuple[int, ...], chosen: int) -> None:
+    assert _least_sufficient(missed.__getitem__) == chosen
 
 
 def test_more_effort_finds_what_the_least_misses() -> None:

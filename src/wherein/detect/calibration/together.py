@@ -5,9 +5,7 @@ scenes do not depend on the template. So with many templates, one look at each s
 (`SharedSearch`), and then the best places of each template are followed, as in the search of a library. It is
 less thorough than that for one template, and clutter scores lower, so these calibrations are stored apart.
 
-The effort that each template needs in the shared look is measured first. Most are found at a quarter of the
-usual resolution, with few features. Templates that are thin or plain, or have their texture in few pixels,
-lose there what distinguishes them from clutter.
+The effort that each template needs in the shared look is measured first (`look_effort`).
 """
 
 from collections.abc import Sequence
@@ -17,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.chances import USUAL_SIZE_POWER
 from wherein.detect.calibration.false_alarms import choose_threshold, suspect_scenes
+from wherein.detect.calibration.look_effort import needed_effort
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import SCENE_SIZE, painted_object, painted_scene, scene_size, workers
 from wherein.detect.calibration.model import STORE, VERSION, Calibration
@@ -33,9 +31,8 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
-from wherein.detect.score import MAX_ZNCC, evidence_weight, information
+from wherein.detect.score import evidence_weight, information
 from wherein.detect.search_range import Effort, Range
-from wherein.motion.homography import mapped
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
@@ -47,12 +44,6 @@ Choices: scenes without objects are shared, so as many as for one template; the 
 _LOOK_SCENES = 8
 """Number of scenes with the object in which the effort is measured. A choice: with 8, an effort that misses
 the object in a third of all scenes is accepted with a probability of one in five."""
-
-_MAX_MISSED, _AS_WELL, _NEAR = 1, 0.9, 0.1
-"""An effort suffices if the body is missed in at most one scene. The body is found if a surviving pose has at
-least 0.9 times the ZNCC of the true pose after the same steps, and its middle is at most 0.1 times the
-object's diagonal away. Choices: one scene may be too hard; a true place that fits poorly is no better than
-others that do; and only the middle is compared, because a round object fits at many rotations."""
 
 _FOLLOWED, _POLISHED = 4, 2
 """Number of poses of each template that are followed in a scene, and that are refined at full size. Choices:
@@ -163,51 +154,6 @@ def _efforts(
         made.append(one)
         progress(0.3 * len(made) / len(templates), "how thoroughly to look")
     return made
-
-
-def needed_effort(
-    finder: Finder, painted: Sequence[tuple[Float[Tensor, "3 H W"], NDArray[np.float64]]]
-) -> int:
-    """The index in `EFFORTS` of the least effort that finds the body in enough scenes, or else in most.
-
-    Arguments:
-        finder: of the template.
-        painted: scenes with the object, and the true frame of the root in each.
-    """
-    body = finder.body_search
-    if body is None:
-        return 0
-    # All places near the threshold survive any effort. With the highest threshold there are almost none.
-    search = SceneSearch(finder, MAX_ZNCC, MAX_ZNCC, MAX_ZNCC, threads=1)
-    model = finder.models[finder.pieces.tree.root]
-    scenes = [search.levels(picture) for picture, _ in painted]
-    roots = [root for _, root in painted]
-    # Relative to the true pose, since light, blur and noise limit the ZNCC in each scene.
-    least = [
-        _AS_WELL * float(body.refined(levels, (root @ model.to_canvas)[None]).zncc[0])
-        for levels, root in zip(scenes, roots, strict=True)
-    ]
-    missed = []
-    for number, effort in enumerate(EFFORTS):
-        shared = SharedSearch([search], [effort])
-        found = [shared.refined(levels)[0] for levels in scenes]
-        missed.append(
-            sum(
-                not (_near(finder, one.poses @ model.from_canvas, root) & (one.zncc >= fits)).any()
-                for one, root, fits in zip(found, roots, least, strict=True)
-            )
-        )
-        if missed[-1] <= _MAX_MISSED:
-            return number
-    return int(np.argmin(missed))
-
-
-def _near(finder: Finder, frames: Poses, truth: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which root frames map the middle of the object to its true place, (B,) of bool."""
-    points = np.concatenate((finder.corners[[0, 2]], [finder.middle]))
-    middles, true = mapped(frames, points[2:])[:, 0], mapped(truth, points)
-    tolerance = _NEAR * float(np.linalg.norm(true[0] - true[1]))
-    return np.asarray(np.linalg.norm(middles - true[2], axis=1) <= tolerance)
 
 
 def _chances(
