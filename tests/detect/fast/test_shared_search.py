@@ -66,9 +66,9 @@ def test_poses_are_those_of_a_search_for_each(many: Detector, monkeypatch: pytes
 def test_the_first_places_of_the_look_are_refined_whatever_their_rating() -> None:
     """Fine detail is rated low unless its pose is nearly exact; the look tolerates more."""
     rated = np.linspace(0.0, 0.5, 20)
-    assert _to_refine(rated, 3).tolist() == [0, 1, 2, 3, 17, 18, 19]
-    assert _to_refine(rated[:2], 3).tolist() == [0, 1]
-    assert _to_refine(rated[:0], 3).tolist() == []
+    assert _to_refine(rated, 8).tolist() == [0, 1, *range(12, 20)]
+    assert _to_refine(rated[:3], 8).tolist() == [0, 1, 2]
+    assert _to_refine(rated[:0], 8).tolist() == []
 
 
 def test_threads_change_nothing(many: Detector) -> None:
