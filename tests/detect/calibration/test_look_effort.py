@@ -7,8 +7,9 @@ from torch import Tensor
 
 from detecting import noise, photo
 from wherein import Template
-from wherein.detect.calibration.look_effort import _least_sufficient, _near, needed_effort
+from wherein.detect.calibration.look_effort import is_near, least_sufficient
 from wherein.detect.calibration.measure import painted_object
+from wherein.detect.calibration.together import needed_effort
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
@@ -55,7 +56,7 @@ def test_points_of_light_need_more() -> None:
     ],
 )
 def test_a_scene_that_the_usual_effort_finds_may_not_be_missed(missed: tuple[int, ...], chosen: int) -> None:
-    assert _least_sufficient(missed.__getitem__) == chosen
+    assert least_sufficient(missed.__getitem__) == chosen
 
 
 def test_more_effort_finds_what_the_least_misses() -> None:
@@ -79,4 +80,4 @@ def test_what_fits_elsewhere_is_not_found() -> None:
     root = placed(30.0, 1.0, (200.0, 150.0), finder.middle)
     same_place, beside = root @ placed(90.0, 1.2, finder.middle, finder.middle), root.copy()
     beside[:2, 2] += 30.0
-    assert _near(finder, np.stack([root, same_place, beside]), root).tolist() == [True, True, False]
+    assert is_near(finder, np.stack([root, same_place, beside]), root).tolist() == [True, True, False]

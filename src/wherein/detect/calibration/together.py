@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.chances import USUAL_SIZE_POWER
 from wherein.detect.calibration.false_alarms import choose_threshold, suspect_scenes
-from wherein.detect.calibration.look_effort import needed_effort
+from wherein.detect.calibration.look_effort import is_near, least_sufficient
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import SCENE_SIZE, painted_object, painted_scene, scene_size, workers
 from wherein.detect.calibration.model import STORE, VERSION, Calibration
@@ -31,7 +32,7 @@ from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.pieces import Pieces
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
-from wherein.detect.score import evidence_weight, information
+from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import Effort, Range
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -44,6 +45,10 @@ Choices: scenes without objects are shared, so as many as for one template; the 
 _LOOK_SCENES = 8
 """Number of scenes with the object in which the effort is measured. A choice: with 8, an effort that misses
 the object in a third of all scenes is accepted with a probability of one in five."""
+
+_AS_WELL = 0.9
+"""The body is found if a surviving pose has at least this share of the ZNCC of the true pose after the same
+steps. A choice: a true place that fits poorly is no better than others that do."""
 
 _FOLLOWED, _POLISHED = 4, 2
 """Number of poses of each template that are followed in a scene, and that are refined at full size. Choices:
@@ -154,6 +159,40 @@ def _efforts(
         made.append(one)
         progress(0.3 * len(made) / len(templates), "how thoroughly to look")
     return made
+
+
+def needed_effort(
+    finder: Finder, painted: Sequence[tuple[Float[Tensor, "3 H W"], NDArray[np.float64]]]
+) -> int:
+    """The index in `EFFORTS` of the least effort that suffices (`least_sufficient`), or else of the best.
+
+    Arguments:
+        finder: of the template.
+        painted: scenes with the object, and the true frame of the root in each.
+    """
+    body = finder.body_search
+    if body is None:
+        return 0
+    # All places near the threshold survive any effort. With the highest threshold there are almost none.
+    search = SceneSearch(finder, MAX_ZNCC, MAX_ZNCC, MAX_ZNCC, threads=1)
+    model = finder.models[finder.pieces.tree.root]
+    scenes = [search.levels(picture) for picture, _ in painted]
+    roots = [root for _, root in painted]
+    # Relative to the true pose, since light, blur and noise limit the ZNCC in each scene.
+    least = [
+        _AS_WELL * float(body.refined(levels, (root @ model.to_canvas)[None]).zncc[0])
+        for levels, root in zip(scenes, roots, strict=True)
+    ]
+
+    def missed(number: int) -> int:
+        shared = SharedSearch([search], [EFFORTS[number]])
+        found = [shared.refined(levels)[0] for levels in scenes]
+        return sum(
+            not (is_near(finder, one.poses @ model.from_canvas, root) & (one.zncc >= fits)).any()
+            for one, root, fits in zip(found, roots, least, strict=True)
+        )
+
+    return least_sufficient(missed)
 
 
 def _chances(
