@@ -53,6 +53,7 @@ def test_points_of_light_need_more() -> None:
         ((2, 1, 2, 0), 1),
         ((2, 2, 2, 0), 3),
         ((6, 6, 3, 5), 2),
+        ((3, 3, 3, 3), 3),  # too hard for any effort
     ],
 )
 def test_a_scene_that_the_usual_effort_finds_may_not_be_missed(missed: tuple[int, ...], chosen: int) -> None:

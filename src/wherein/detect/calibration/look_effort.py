@@ -30,7 +30,11 @@ def least_sufficient(missed: Callable[[int], int]) -> int:
         known.append(missed(number))
         if not known[-1]:
             break
-    return int(np.argmin(known))  # of equal ones the least effort
+    best = min(known)
+    if best <= _MAX_MISSED:
+        return known.index(best)
+    # Of equal ones the most effort: scenes that are too hard for all do not tell how much it needs in others.
+    return max(number for number, count in enumerate(known) if count == best)
 
 
 def is_near(finder: Finder, frames: Poses, truth: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -53,7 +53,7 @@ EFFORTS = (
     SharedEffort(LookEffort(15.0, 32, 15.0, 100), 16, 2),
     SharedEffort(LookEffort(15.0, 32, 15.0, 300), 96, 6),
     SharedEffort(LookEffort(15.0, 64, 15.0, 600), 96, 4),
-    SharedEffort(LookEffort(25.0, 64, 12.0, 500), 64, 8),
+    SharedEffort(LookEffort(25.0, 64, 12.0, 1000), 64, 8),
 )
 """From the least effort to the most. Choices, from measurements with 100 cut-outs and patches, each in eight
 scenes of calibration. With the first effort, the right place is kept in seven scenes or more, or in as many
