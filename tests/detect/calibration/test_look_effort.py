@@ -1,13 +1,15 @@
 """How much effort a template needs in a look for many: little texture in few pixels needs more."""
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
 from detecting import noise, photo
 from wherein import Template
+from wherein.detect.calibration.look_effort import is_near, least_sufficient
 from wherein.detect.calibration.measure import painted_object
-from wherein.detect.calibration.together import _near, needed_effort
+from wherein.detect.calibration.together import needed_effort
 from wherein.detect.fast.finder import Finder
 from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
@@ -41,6 +43,23 @@ def test_points_of_light_need_more() -> None:
     assert effort(stars(150, 160, 25)) > 0
 
 
+@pytest.mark.parametrize(
+    ("missed", "chosen"),
+    [
+        ((0, 0, 0, 0), 0),
+        ((1, 1, 1, 0), 0),  # too hard for the usual effort, and the highest takes too long for one scene
+        ((1, 0, 0, 0), 1),
+        ((1, 1, 0, 0), 2),
+        ((2, 1, 2, 0), 1),
+        ((2, 2, 2, 0), 3),
+        ((6, 6, 3, 5), 2),
+        ((3, 3, 3, 3), 3),  # too hard for any effort
+    ],
+)
+def test_a_scene_that_the_usual_effort_finds_may_not_be_missed(missed: tuple[int, ...], chosen: int) -> None:
+    assert least_sufficient(missed.__getitem__) == chosen
+
+
 def test_more_effort_finds_what_the_least_misses() -> None:
     finder = Finder(Template.rigid("it", Motif.whole(stars(150, 160, 25))), RANGES, {})
     search = SceneSearch(finder, MAX_ZNCC, MAX_ZNCC, MAX_ZNCC, threads=1)
@@ -62,4 +81,4 @@ def test_what_fits_elsewhere_is_not_found() -> None:
     root = placed(30.0, 1.0, (200.0, 150.0), finder.middle)
     same_place, beside = root @ placed(90.0, 1.2, finder.middle, finder.middle), root.copy()
     beside[:2, 2] += 30.0
-    assert _near(finder, np.stack([root, same_place, beside]), root).tolist() == [True, True, False]
+    assert is_near(finder, np.stack([root, same_place, beside]), root).tolist() == [True, True, False]

@@ -7,6 +7,7 @@ from torch import Tensor
 from detecting import made_up, noise, photo
 from wherein import Detector, Template
 from wherein.detect import library_search
+from wherein.detect.fast.shared_search import _to_refine
 from wherein.images.motif import Motif
 from wherein.planes.plane_fit import PlaneFits
 from wherein.template.pose import matrices, placed
@@ -60,6 +61,14 @@ def test_poses_are_those_of_a_search_for_each(many: Detector, monkeypatch: pytes
     assert [item.template for item in together] == [item.template for item in alone]
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_allclose(one.matrix, other.matrix, atol=0.1)
+
+
+def test_the_first_places_of_the_look_are_refined_whatever_their_rating() -> None:
+    """Fine detail is rated low unless its pose is nearly exact; the look tolerates more."""
+    rated = np.linspace(0.0, 0.5, 20)
+    assert _to_refine(rated, 8).tolist() == [0, 1, *range(12, 20)]
+    assert _to_refine(rated[:3], 8).tolist() == [0, 1, 2]
+    assert _to_refine(rated[:0], 8).tolist() == []
 
 
 def test_threads_change_nothing(many: Detector) -> None:

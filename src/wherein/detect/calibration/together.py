@@ -5,9 +5,7 @@ scenes do not depend on the template. So with many templates, one look at each s
 (`SharedSearch`), and then the best places of each template are followed, as in the search of a library. It is
 less thorough than that for one template, and clutter scores lower, so these calibrations are stored apart.
 
-The effort that each template needs in the shared look is measured first. Most are found at a quarter of the
-usual resolution, with few features. Templates that are thin or plain, or have their texture in few pixels,
-lose there what distinguishes them from clutter.
+The effort that each template needs in the shared look is measured first (`look_effort`).
 """
 
 from collections.abc import Sequence
@@ -23,6 +21,7 @@ from torch import Tensor
 from wherein.detect.calibration.backgrounds import Backgrounds
 from wherein.detect.calibration.chances import USUAL_SIZE_POWER
 from wherein.detect.calibration.false_alarms import choose_threshold, suspect_scenes
+from wherein.detect.calibration.look_effort import is_near, least_sufficient
 from wherein.detect.calibration.lookalikes import similar_parts
 from wherein.detect.calibration.measure import SCENE_SIZE, painted_object, painted_scene, scene_size, workers
 from wherein.detect.calibration.model import STORE, VERSION, Calibration
@@ -35,7 +34,6 @@ from wherein.detect.fast.scene_search import SceneSearch
 from wherein.detect.fast.shared_search import EFFORTS, SharedSearch
 from wherein.detect.score import MAX_ZNCC, evidence_weight, information
 from wherein.detect.search_range import Effort, Range
-from wherein.motion.homography import mapped
 from wherein.planes.plane_fit import PlaneFits
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
@@ -48,11 +46,9 @@ _LOOK_SCENES = 8
 """Number of scenes with the object in which the effort is measured. A choice: with 8, an effort that misses
 the object in a third of all scenes is accepted with a probability of one in five."""
 
-_MAX_MISSED, _AS_WELL, _NEAR = 1, 0.9, 0.1
-"""An effort suffices if the body is missed in at most one scene. The body is found if a surviving pose has at
-least 0.9 times the ZNCC of the true pose after the same steps, and its middle is at most 0.1 times the
-object's diagonal away. Choices: one scene may be too hard; a true place that fits poorly is no better than
-others that do; and only the middle is compared, because a round object fits at many rotations."""
+_AS_WELL = 0.9
+"""The body is found if a surviving pose has at least this share of the ZNCC of the true pose after the same
+steps. A choice: a true place that fits poorly is no better than others that do."""
 
 _FOLLOWED, _POLISHED = 4, 2
 """Number of poses of each template that are followed in a scene, and that are refined at full size. Choices:
@@ -168,7 +164,7 @@ def _efforts(
 def needed_effort(
     finder: Finder, painted: Sequence[tuple[Float[Tensor, "3 H W"], NDArray[np.float64]]]
 ) -> int:
-    """The index in `EFFORTS` of the least effort that finds the body in enough scenes, or else in most.
+    """The index in `EFFORTS` of the least effort that suffices (`least_sufficient`), or else of the best.
 
     Arguments:
         finder: of the template.
@@ -187,27 +183,16 @@ def needed_effort(
         _AS_WELL * float(body.refined(levels, (root @ model.to_canvas)[None]).zncc[0])
         for levels, root in zip(scenes, roots, strict=True)
     ]
-    missed = []
-    for number, effort in enumerate(EFFORTS):
-        shared = SharedSearch([search], [effort])
+
+    def missed(number: int) -> int:
+        shared = SharedSearch([search], [EFFORTS[number]])
         found = [shared.refined(levels)[0] for levels in scenes]
-        missed.append(
-            sum(
-                not (_near(finder, one.poses @ model.from_canvas, root) & (one.zncc >= fits)).any()
-                for one, root, fits in zip(found, roots, least, strict=True)
-            )
+        return sum(
+            not (is_near(finder, one.poses @ model.from_canvas, root) & (one.zncc >= fits)).any()
+            for one, root, fits in zip(found, roots, least, strict=True)
         )
-        if missed[-1] <= _MAX_MISSED:
-            return number
-    return int(np.argmin(missed))
 
-
-def _near(finder: Finder, frames: Poses, truth: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which root frames map the middle of the object to its true place, (B,) of bool."""
-    points = np.concatenate((finder.corners[[0, 2]], [finder.middle]))
-    middles, true = mapped(frames, points[2:])[:, 0], mapped(truth, points)
-    tolerance = _NEAR * float(np.linalg.norm(true[0] - true[1]))
-    return np.asarray(np.linalg.norm(middles - true[2], axis=1) <= tolerance)
+    return least_sufficient(missed)
 
 
 def _chances(
