@@ -16,7 +16,7 @@ from wherein.planes.look.crowd_floor import CrowdFloor
 from wherein.template.bundle import Template
 from wherein.template.part_limits import MAX_PARTS
 
-VERSION = 25
+VERSION = 26
 """Version of the measurement. Raise it when calibrations that were measured before are no longer valid."""
 
 LITTLE_TEXTURE = 0.7
