@@ -68,6 +68,28 @@ def test_a_motif_is_told_by_a_blurred_outline_and_placed_by_a_sharp_one():
     assert float(agreement[0]) > float(agreement[1])
 
 
+@pytest.mark.parametrize("colour", [(0.16, 0.24, 0.51), (0.67, 0.24, 0.16), (0.85, 0.8, 0.6)])
+def test_a_silhouette_agrees_as_well_with_a_dark_background_as_with_a_light_one(colour):
+    """The sign at the outline, which is smoothed into the shape, is not that of most backdrops."""
+    mask = torch.zeros(60, 60)
+    mask[10:50, 10:50] = 1
+    own = torch.tensor(colour)[:, None, None].expand(3, 60, 60)
+    seen = _described(Motif(own * mask, mask), outline_blur=1.0)
+    weights, agreement = point_weights(seen).sqrt(), []
+    for behind in (0.0, 1.0):
+        found = channels(_padded(own * mask) + behind * (1 - _padded(mask)), SETTINGS)
+        found = torch.where(seen.unsigned, (found + opposite(found)) / 2, found)
+        a, b = ((weights * one[:, seen.where]).flatten() for one in (seen.channels, found))
+        agreement.append(float(torch.cosine_similarity(a, b, 0)))
+    assert abs(agreement[0] - agreement[1]) < 0.01
+
+
+def test_texture_at_an_outline_keeps_its_sign():
+    signed = ~_described(_disc()).unsigned
+    inside = _padded(_disc().mask).bool()
+    assert int((signed & inside).sum()) > 0.6 * int(inside.sum())
+
+
 @pytest.mark.parametrize("outside", [0.0, 0.3, 0.7, 0.9])
 def test_a_whole_picture_has_no_outline_wherever_its_border_falls(outside):
     seen = _described(Motif.whole(torch.full((3, 50, 60), 0.7)), outside)

@@ -3,8 +3,9 @@
 **Outline.** The background of an object differs from scene to scene, and may be lighter or darker than the
 object. So the channels of a motif with a mask are the mean over several backdrops. Inside the motif, these
 have equal channels. At the outline, each has an edge of known direction but unknown sign. There, motif and
-scene are compared without sign: opposite directions are averaged in both. An object without texture, a
-silhouette, is found by its outline alone.
+scene are compared without sign: opposite directions are averaged in both. So they are farther inside, where
+the backdrop matters more than the texture. An object without texture, a silhouette, is found by its outline
+alone.
 
 **Weights.** The weight of a pixel increases with the strength of its gradient, and is lower
 
@@ -44,6 +45,11 @@ that no outline vanishes on all of them, whatever the colour of the object."""
 _OUTLINE_INSIDE, _OUTLINE_OUTSIDE = 2, 1
 """Width in pixels, inside and outside the outline, in which channels are compared without sign. Choices: the
 reach of their smoothing."""
+
+_BACKDROP_SHARE = 0.25
+"""Farther inside, channels are compared without sign where their mean distance from their mean over the
+backdrops is more than this share of the mean. A choice: it is 0.46 for an edge alone that is brighter outside
+with five backdrops and darker with one, and 0 for texture alone."""
 
 _MIN_COVER, _AROUND_COVER = 0.05, 2
 """A pixel counts as covered above this covered fraction; and the distance from covered pixels, in pixels,
@@ -218,9 +224,13 @@ def _with_backdrops(
     above = own - mask * colours
     solid = blur(mask, outline_blur) > _SOLID
     pictures = colours + torch.where(solid, above, blur(above, outline_blur))
-    mean = torch.stack([channels(picture.contiguous(), settings) for picture in pictures]).mean(0)
+    found = torch.stack([channels(picture.contiguous(), settings) for picture in pictures])
+    mean = found.mean(0)
     around = _dilated(inside, _OUTLINE_OUTSIDE) & free
-    return mean, around, around & ~_eroded(inside, _OUTLINE_INSIDE)
+    # Where an object has little texture, the smoothed outline dominates farther inside, with the sign of most
+    # backdrops: a dark blue square, darker than five of the six, had a score of 0.82 on black, 0.97 on white.
+    depends = (found - mean).norm(dim=1).mean(0) > _BACKDROP_SHARE * mean.norm(dim=0)
+    return mean, around, around & (depends | ~_eroded(inside, _OUTLINE_INSIDE))
 
 
 def _eroded(mask: Bool[Tensor, "h w"], radius: int) -> Bool[Tensor, "h w"]:

@@ -160,6 +160,18 @@ def test_test_scenes_have_room_for_the_template() -> None:
     assert scene_size(large, Range())[0] == 4
 
 
+def test_no_photograph_serves_twice_and_clutter_out_of_focus_follows() -> None:
+    scenes, count = Backgrounds((), 0, (256, 192)), 2 * len(photographs())
+    later = range(count + 1, count + 8, 2)
+    assert all(scenes.may_show_object(k) for k in range(1, count, 2))
+    assert not any(scenes.may_show_object(k) for k in later)
+
+    def steepest(picture: torch.Tensor) -> float:
+        return float(picture.diff(dim=-1).abs().max())
+
+    assert max(steepest(scenes(k)) for k in later) < 0.35 < min(steepest(scenes(k - 1)) for k in later)
+
+
 def test_small_backgrounds_are_continued_by_their_mirror_images() -> None:
     small = photo("gravel", 100, 80)
     made = Backgrounds([small], 0, (250, 130))(0)

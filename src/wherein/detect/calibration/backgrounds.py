@@ -6,9 +6,12 @@ thin lines and repeated patterns. To resemble them, clutter follows the dead-lea
 whose sizes follow a power law are painted over each other, each with its own colour, shading and texture, and
 a few strokes are drawn on top. The shapes are irregular, because a template may be a disc or a square: such a
 leaf would be an instance of the object instead of clutter.
+
+What lies behind the subject of a photograph is often out of focus. Blurred heads and lights resemble a smooth
+object, such as an apple, more than anything sharp does, so some of the clutter is out of focus.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -21,6 +24,7 @@ from PIL import Image as Pillow
 from torch import Tensor
 
 from wherein.detect.calibration.pages import page
+from wherein.images.gaussian import blur
 
 Image = NDArray[np.float32]
 """(H, W) or (H, W, 3)."""
@@ -30,6 +34,10 @@ _Field = NDArray[np.floating[Any]]
 _LEAVES, _STROKES, _MIN_RADIUS = 350, 60, 6.0
 """Number of leaves, upper limit of the number of strokes, and radius of the smallest leaf in pixels. Choices:
 in a scene of 512 × 384 pixels the leaves cover about two thirds."""
+
+_DEFOCUS = (2.0, 5.0)
+"""Range of the standard deviation of the blur of clutter out of focus, in pixels. A choice: as much as discs
+of 4 to 10 pixels in radius, which a lens shows of points out of focus."""
 
 
 def clutter(width: int, height: int, seed: int) -> Float[Tensor, "3 H W"]:
@@ -188,13 +196,22 @@ class Backgrounds:
 
     def may_show_object(self, index: int) -> bool:
         """Whether a background may show the object: a photograph may, synthetic pictures cannot."""
-        return bool(self.pictures) or self._kinds[index % len(self._kinds)] == self._photograph
+        return bool(self.pictures) or self._kind(index) == self._photograph
 
     def _make(self, index: int) -> Float[Tensor, "3 H W"]:
         if not self.pictures:
-            return self._kinds[index % len(self._kinds)](index)
+            return self._kind(index)(index)
         rng = np.random.default_rng((self.seed, index))
         return self._cropped(self.pictures[index % len(self.pictures)], rng)
+
+    def _kind(self, index: int) -> Callable[[int], Float[Tensor, "3 H W"]]:
+        """What makes the background with this number."""
+        turn, kind = divmod(index, len(self._kinds))
+        # There are fewer photographs than backgrounds. None serves twice, not even in another orientation: if
+        # one resembles the object, it is an exception, but counted twice it would be a rule, and the fitted
+        # distribution of clutter would have too long a tail.
+        used_up = self._kinds[kind] == self._photograph and turn >= len(photographs())
+        return self._defocused if used_up else self._kinds[kind]
 
     def _clutter(self, index: int) -> Float[Tensor, "3 H W"]:
         return clutter(*self.size, seed=self.seed + index)
@@ -203,10 +220,15 @@ class Backgrounds:
         return page(*self.size, seed=self.seed + index)
 
     def _photograph(self, index: int) -> Float[Tensor, "3 H W"]:
-        known, rng = photographs(), np.random.default_rng((self.seed, index))
-        # There are fewer photographs than backgrounds. In another orientation the same one serves again.
-        picture = _oriented(known[index // len(self._kinds) % len(known)], int(rng.integers(8)))
-        return self._cropped(picture, rng)
+        rng = np.random.default_rng((self.seed, index))
+        picture = photographs()[index // len(self._kinds)]
+        return self._cropped(_oriented(picture, int(rng.integers(8))), rng)
+
+    def _defocused(self, index: int) -> Float[Tensor, "3 H W"]:
+        sharp, rng = self._clutter(index), np.random.default_rng((self.seed, index))
+        noise = torch.from_numpy(rng.normal(0, rng.uniform(0, 0.02), sharp.shape)).float()
+        # The noise of the sensor is not blurred.
+        return (blur(sharp[None], float(rng.uniform(*_DEFOCUS)))[0] + noise).clamp(0, 1)
 
     def _cropped(self, picture: Float[Tensor, "3 _ _"], rng: np.random.Generator) -> Float[Tensor, "3 H W"]:
         """A random crop of a picture, padded with its mirror image, in the size of the backgrounds."""
