@@ -109,9 +109,12 @@ def test_what_is_not_there_is_known_before_it_is_read(tmp_path: Path) -> None:
     assert (camera.error, camera.is_video) == (None, True)
 
 
-def test_a_gif_that_moves_is_a_video(tmp_path: Path) -> None:
+def test_a_picture_with_frames_is_a_video(tmp_path: Path) -> None:
     frames = [Image.new("RGB", (40, 30), (60 * k, 0, 0)) for k in range(3)]
     frames[0].save(tmp_path / "still.gif")
     frames[0].save(tmp_path / "walk.gif", save_all=True, append_images=frames[1:], duration=50)
     (tmp_path / "torn.gif").write_bytes(b"GIF89a")
-    assert [scene.is_video for scene in list_scenes([str(tmp_path)]).scenes] == [False, False, True]
+    frames[0].save(tmp_path / "x.png", save_all=True, append_images=frames[1:])
+    frames[0].save(tmp_path / "y.tif", save_all=True, append_images=frames[1:])
+    scenes = list_scenes([str(tmp_path)]).scenes
+    assert [scene.is_video for scene in scenes] == [False, False, True, True, True]

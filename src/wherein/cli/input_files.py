@@ -225,7 +225,7 @@ def check_backgrounds(folder: Path) -> None:
         raise UnreadableError("background", folder, reason)
 
 
-def load_template(path: str) -> "Template":
+def load_template(path: str, role: str = "template") -> "Template":
     """Load a template, or raise `UnreadableError`, which a folder of several templates does too."""
     check_template_path(path)
     from wherein.template.template_library import Library
@@ -233,7 +233,7 @@ def load_template(path: str) -> "Template":
     try:
         return Library.of(path).only
     except (ArgumentError, TemplateError) as error:
-        raise UnreadableError("template", Path(path), error) from error
+        raise UnreadableError(role, Path(path), error) from error
 
 
 def load_library(path: str) -> "Library":

@@ -123,6 +123,14 @@ def decoded_array(path: Path, *, max_pixels: int = MAX_PIXELS) -> npt.NDArray[An
         return _deep_values(image) if image.mode in _DEEP else _values(image)
 
 
+def frame_values(image: Image.Image) -> npt.NDArray[Any]:
+    """The values of a loaded frame: RGB, (H, W, 3), or grey of more than 8 bits, (H, W)."""
+    if image.mode in _DEEP:
+        return _deep_values(image)
+    values = _values(image)
+    return values[..., :3] if values.ndim == 3 else values[..., None].repeat(3, axis=2)
+
+
 def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
     """The number of pixels of a picture file; only its header is read.
 

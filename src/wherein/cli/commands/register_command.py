@@ -28,7 +28,11 @@ class MotionName(StrEnum):
 def register(
     scene: Annotated[Path, typer.Argument(metavar="SCENE", help="Picture to search in.")],
     motif: Annotated[
-        Path, typer.Argument(metavar="MOTIF", help="Picture to search for. Its alpha channel is its mask.")
+        Path,
+        typer.Argument(
+            metavar="MOTIF",
+            help="Picture to search for, or a template without moving parts. Its alpha channel is its mask.",
+        ),
     ],
     motion: Annotated[MotionName, typer.Option(help="Type of transformation to fit.")] = MotionName.EUCLIDEAN,
     mask: Annotated[
