@@ -194,6 +194,7 @@ class DetectRun:
             self.outputs.draw,
             self.outputs.overwrite,
         )
+        run.check_folder(self.library)
         yield from run(entries, len(scenes), self.detector, self.console.scenes_done)
 
     @cached_property
