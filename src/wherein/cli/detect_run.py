@@ -224,6 +224,8 @@ class DetectRun:
         elif isinstance(event, PictureDone):
             self.totals.count(event.found)
             writers.add(path, event, self.detector)
+            if event.note is not None:
+                self.console.message(f"{path}: {event.note}.")
             if event.best is not None:
                 template, score = event.best
                 nearest = _nearest(score, self.detector.thresholds[template])

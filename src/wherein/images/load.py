@@ -7,6 +7,7 @@ Pillow keeps only the high byte of 16-bit *colour*; 16-bit grey keeps all bits.
 
 import io
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -30,7 +31,7 @@ from wherein.images.decode import (
     strict_pillow,
     upright,
 )
-from wherein.images.picture import FULL, Picture, is_grey, unit
+from wherein.images.picture import FULL, Picture, dimness, is_grey, unit
 from wherein.threads import one_thread
 
 OVERSHOOT = 0.25
@@ -103,9 +104,14 @@ def load_picture(
 def load_scene(source: Source, *, color: str = "rgb") -> Picture:
     """Load a scene that a result can keep: its pixels are never shared with a tensor of the caller.
 
+    Warns if it uses only a small part of the range of its values, unless it is a `Picture` already.
+
     Video frames are often read into the same buffer, which would later contain another frame.
     """
     picture = load_picture(source, color=color, role="scene")
+    dim = None if isinstance(source, Picture) else dimness(picture)
+    if dim is not None:
+        warnings.warn(f"scene: {dim}", stacklevel=2)
     if not isinstance(source, Tensor):
         return picture
     mask = None if picture.mask is None else picture.mask.detach().clone()
