@@ -152,6 +152,9 @@ class DetectRun:
         part = self.engine.portion.of_scenes(len(scenes))
         checked = scenes[part]
         drawings = self.outputs.drawings(scenes, checked)
+        renamed = self.outputs.renamed(self.outputs.files(scenes, checked))
+        if renamed:
+            self.console.message(renamed)
         with (
             self.console.scene_bar(len(checked)),
             open_writers(self.outputs, self.library, scenes, checked) as writers,

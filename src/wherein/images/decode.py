@@ -114,6 +114,11 @@ def decode(path: Path, max_pixels: int) -> Image.Image:
         return decode_open(file, max_pixels)
 
 
+def begins_like_picture(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of a picture."""
+    return any(re.match(signature, head) for signature, _ in _READERS)
+
+
 def size_in_header(path: Path, max_pixels: int) -> tuple[int, int]:
     """The width and height in a file's header, before its EXIF orientation; called like `decode`."""
     with _opened(path) as file:

@@ -92,9 +92,11 @@ def register(
 
 def _check_exist(**paths: Path | None) -> None:
     """Raise `UnreadableError` for a file that does not exist, before torch is loaded."""
+    from wherein.cli.input_files import check_exists
+
     for role, path in paths.items():
-        if path is not None and not path.exists():
-            raise UnreadableError(role, path, f"{role}: {path}: file not found")
+        if path is not None:
+            check_exists(role, path)
 
 
 def _parse_matrix(text: str | None) -> Any:
