@@ -149,3 +149,15 @@ def test_a_name_that_is_no_proper_text(folder: Path) -> None:
     assert made["images"][-1]["file_name"] == str(path)
     assert export(folder, path, "--export", folder / "found.csv").exit_code == 4
     assert "caf\\udce9.png" in (folder / "found.csv").read_text(encoding="utf-8")
+
+
+def test_labels_that_do_not_have_the_name_of_their_picture_are_named(folder: Path) -> None:
+    for name in ("same.jpg", "same.png"):
+        write_picture(folder / name, scene(toy()))
+    scenes = [folder / "same.jpg", folder / "same.png"]
+    result = export(folder, *scenes, "--export", folder / "labels", "--format", "yolo")
+    assert result.exit_code == 4, result.output  # one of the other scenes is broken
+    assert sorted(path.name for path in (folder / "labels").glob("same*")) == ["same-2.txt", "same.txt"]
+    assert f"so {folder / 'same.png'} as same-2.txt is exported: rename the scenes" in result.stderr
+    result = export(folder, scenes[0], "--export", folder / "one", "--format", "yolo")
+    assert "Other scenes have the same name" not in result.stderr

@@ -7,7 +7,7 @@ from PIL import Image, features
 
 from detecting import toy, write_template
 from wherein.cli import input_files
-from wherein.cli.input_files import check_order, list_scenes
+from wherein.cli.input_files import check_exists, check_order, check_template_path, list_scenes
 from wherein.errors import ArgumentError
 
 
@@ -25,6 +25,37 @@ def photographs(tmp_path: Path) -> Path:
 
 def names(folder: Path, recursive: bool = False) -> list[str]:
     return [str(scene.path.relative_to(folder)) for scene in list_scenes([str(folder)], recursive).scenes]
+
+
+def test_broken_links_and_pictures_without_an_extension_are_named(tmp_path: Path) -> None:
+    Image.new("L", (9, 9)).save(tmp_path / "scan", format="PNG")
+    (tmp_path / "LICENSE").write_text("text")
+    for name in ("lost.jpg", "lost.txt"):
+        (tmp_path / name).symlink_to(tmp_path / "nowhere")
+    listed = list_scenes([str(tmp_path)])
+    assert listed.skipped == {tmp_path / "lost.jpg": "broken link", tmp_path / "scan": "no extension"}
+    assert list(listed.skipped_messages) == [
+        f"skipped {tmp_path / 'lost.jpg'} (broken link): their files do not exist",
+        f"skipped {tmp_path / 'scan'} (no extension): "
+        "add the extension to their names, or give them one by one",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("https://example.com/a.jpg", "https://example.com/a.jpg is an address, and only files on this"),
+        ("s3://bucket/a.png", "s3://bucket/a.png is an address"),
+        ("-", "standard input is not read: write the picture to a file"),
+    ],
+)
+def test_addresses_and_standard_input(given: str, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        list_scenes([given])
+    with pytest.raises(ArgumentError, match=words):
+        check_template_path(given)
+    with pytest.raises(ArgumentError, match=r"is an address|standard input"):
+        check_exists("scene", Path(given))  # as a path, an address loses a slash
 
 
 def test_what_is_skipped_is_named(photographs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +140,12 @@ def test_what_is_not_there_is_known_before_it_is_read(tmp_path: Path) -> None:
     assert (camera.error, camera.is_video) == (None, True)
 
 
-def test_a_gif_that_moves_is_a_video(tmp_path: Path) -> None:
+def test_a_picture_with_frames_is_a_video(tmp_path: Path) -> None:
     frames = [Image.new("RGB", (40, 30), (60 * k, 0, 0)) for k in range(3)]
     frames[0].save(tmp_path / "still.gif")
     frames[0].save(tmp_path / "walk.gif", save_all=True, append_images=frames[1:], duration=50)
     (tmp_path / "torn.gif").write_bytes(b"GIF89a")
-    assert [scene.is_video for scene in list_scenes([str(tmp_path)]).scenes] == [False, False, True]
+    frames[0].save(tmp_path / "x.png", save_all=True, append_images=frames[1:])
+    frames[0].save(tmp_path / "y.tif", save_all=True, append_images=frames[1:])
+    scenes = list_scenes([str(tmp_path)]).scenes
+    assert [scene.is_video for scene in scenes] == [False, False, True, True, True]

@@ -184,6 +184,8 @@ def test_a_path_of_many_pictures_says_how_to_search_them(tmp_path: Path) -> None
     moving, still, film = (tmp_path / name for name in ("moving.gif", "still.gif", "walk.mp4"))
     frames[0].save(moving, save_all=True, append_images=frames[1:])
     frames[0].save(still)
+    scan = tmp_path / "scan.tif"
+    frames[0].save(scan, save_all=True, append_images=frames[1:])
     film.write_bytes(b"\0" * 99)
     for path, words in (
         (
@@ -191,6 +193,7 @@ def test_a_path_of_many_pictures_says_how_to_search_them(tmp_path: Path) -> None
             rf'a folder, .* detector\(sorted\(Path\("{tmp_path}"\)\.glob\("\*\.png"\)\)\); `wherein det',
         ),
         (moving, "this GIF has 3 frames: open_video .* wherein.Tracker .* PIL.Image.open gives the first"),
+        (scan, "this TIFF has 3 frames: open_video"),
         (film, "this is a video: open_video of wherein.video.source gives its frames"),
     ):
         with pytest.raises(PictureError, match=words):

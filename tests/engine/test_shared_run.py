@@ -149,6 +149,20 @@ def test_what_changes_is_searched_again(many: Path) -> None:
     assert "belongs to another run (different thresholds)" in refused.stderr
 
 
+def test_another_run_is_refused_before_anything_is_calibrated(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert detect(many, "--resume", many / "run").exit_code == 4
+
+    def calibrated(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("wherein.cli.detect_run.Detector", calibrated)
+    refused = detect(many, "--resume", many / "run", "--tilt", "13")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "belongs to another run (different options)" in refused.stderr
+
+
 @dataclass(frozen=True)
 class Deadly:
     """A job that ends its process at some scenes: once, or each time."""

@@ -7,6 +7,7 @@ import torch
 from wherein.images.motif import Motif
 from wherein.motion.homography import angles, rotations
 from wherein.native import kernel
+from wherein.planes.plane_fit import PlaneFits
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rating import rate_poses
@@ -226,6 +227,32 @@ def test_a_round_dial_looks_alike_at_every_turn():
     # A descent from one of them comes to any other turn.
     assert np.diff(turns, prepend=0, append=360).max() < 23
     assert np.median(np.diff(turns)) < 12
+
+
+def _clock():
+    """Twelve even marks; only small signs beside them tell its turns apart."""
+    y, x = torch.meshgrid(torch.arange(200.0) - 99.5, torch.arange(200.0) - 99.5, indexing="ij")
+    radius = torch.hypot(x, y)
+    pixels = torch.full((3, 200, 200), 0.9)
+    for mark in range(12):
+        turn = np.radians(30 * mark)
+        along, across = x * np.cos(turn) + y * np.sin(turn), y * np.cos(turn) - x * np.sin(turn)
+        pixels[:, (across.abs() < 4) & (along > 70) & (radius < 95)] = 0.1
+        row, column = int(97 + 58 * np.sin(turn)), int(97 + 58 * np.cos(turn))
+        signs = _texture(6, 6, 40 + mark, 1).mean(0) > 0.5
+        pixels[:, row : row + 6, column : column + 6] = signs * 0.6 + 0.3
+    return Motif(pixels, (radius < 98).float())
+
+
+@pytest.mark.parametrize("wrong", [30, -90, 150])
+def test_small_signs_tell_the_turns_of_a_dial(wrong):
+    clock, middle = _clock(), (99.5, 99.5)
+    search = PlaneSearch(clock, PlaneRange(180, (0.5, 2.0), 40))
+    pose = _pose(20, 0.8, (190, 150)) @ np.array(((1, 0, -50), (0, 1, -55), (0, 0, 1.0)))
+    scene = paint(_texture(300, 400, 5, 11), clock, torch.from_numpy(pose))
+    start = pose @ rotations(np.array([wrong]), middle)
+    found = search.followed(ScenePyramid(scene), PlaneFits(start, np.array([0.9]), np.array([1.0])))[-1]
+    assert angles(found.poses[:1], middle)[0] == pytest.approx(20, abs=0.5)
 
 
 def test_a_plate_upside_down_is_turned_round():

@@ -39,8 +39,10 @@ def test_pixels_are_counted_before_they_are_decoded(
     folder = write(spec)
     bomb(folder / "arm.png", 12_000)
     loaded: list[object] = []
-    load = decode._load
-    monkeypatch.setattr(decode, "_load", lambda image, file: loaded.append(image.size) or load(image, file))
+    load = decode.checked_and_loaded
+    monkeypatch.setattr(
+        decode, "checked_and_loaded", lambda image, file: loaded.append(image.size) or load(image, file)
+    )
     with pytest.raises(TemplateError, match=r'"arm": its picture has 144,000,000 pixels.*100,000,000'):
         Template.load(folder, max_pixels=100_000_000)
     assert (12_000, 12_000) not in loaded

@@ -152,6 +152,9 @@ class DetectRun:
         part = self.engine.portion.of_scenes(len(scenes))
         checked = scenes[part]
         drawings = self.outputs.drawings(scenes, checked)
+        renamed = self.outputs.renamed(self.outputs.files(scenes, checked))
+        if renamed:
+            self.console.message(renamed)
         with (
             self.console.scene_bar(len(checked)),
             open_writers(self.outputs, self.library, scenes, checked) as writers,
@@ -193,6 +196,7 @@ class DetectRun:
             self.outputs.draw,
             self.outputs.overwrite,
         )
+        run.check_folder(self.library)
         yield from run(entries, len(scenes), self.detector, self.console.scenes_done)
 
     @cached_property
@@ -222,6 +226,8 @@ class DetectRun:
         elif isinstance(event, PictureDone):
             self.totals.count(event.found)
             writers.add(path, event, self.detector)
+            if event.note is not None:
+                self.console.message(f"{path}: {event.note}.")
             if event.best is not None:
                 template, score = event.best
                 nearest = _nearest(score, self.detector.thresholds[template])

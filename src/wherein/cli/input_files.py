@@ -5,6 +5,7 @@ This module imports nothing slow: a path that does not exist is reported before 
 
 import glob
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from wherein.cli.console import UnreadableError
 from wherein.engine.manifest import SceneFile
-from wherein.errors import ArgumentError, PictureError, TemplateError
+from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.files import is_zarr_folder
 from wherein.video.source import VIDEOS, is_video
 
@@ -41,11 +42,18 @@ silently."""
 SUBFOLDER = "subfolder"
 """The kind of folders that are skipped without --recursive."""
 
+BROKEN, UNNAMED = "broken link", "no extension"
+"""The kinds of links whose file does not exist, and of pictures whose name does not say that they are."""
+
 _REMEDIES = {
+    BROKEN: "their files do not exist",
+    UNNAMED: "add the extension to their names, or give them one by one",
     "HEIC": "pip install 'wherein[heic]' to read them",
     "AVIF": "this build of Pillow cannot read them: convert them to PNG or JPEG",
     SUBFOLDER: "use --recursive to search them",
 }
+_ADDRESS = re.compile(r"(https?|ftp|file|s3|gs):/", re.IGNORECASE)
+
 _NAMED = 5
 """Maximum number of files that a message names. A choice: a line or two."""
 
@@ -101,6 +109,7 @@ def list_scenes(arguments: Sequence[str], recursive: bool = False) -> SceneList:
 
 def _expand(argument: str, recursive: bool, skipped: dict[Path, str]) -> list[SceneFile]:
     path = Path(argument)
+    _refuse_stream(argument)
     if is_zarr_folder(path):
         return [SceneFile(path)]
     if path.is_dir():
@@ -119,6 +128,15 @@ def _expand(argument: str, recursive: bool, skipped: dict[Path, str]) -> list[Sc
     return [SceneFile(one) for one in found] or [SceneFile(path, "no file matches this pattern")]
 
 
+def _refuse_stream(argument: str | Path) -> None:
+    """Raise `ArgumentError` for an address, which may have lost a slash as a path, and for standard input."""
+    if Path(argument).exists():
+        return
+    address = _ADDRESS.match(str(argument)) is not None
+    require(not address, f"{argument} is an address, and only files on this computer are read: download it")
+    require(str(argument) != "-", "standard input is not read: write the picture to a file, and give that")
+
+
 def _in_folder(folder: Path, recursive: bool, skipped: dict[Path, str]) -> list[Path]:
     """The scenes in a folder, sorted by name; what may be a scene, but is not read, is added to `skipped`."""
     found = []
@@ -133,7 +151,13 @@ def _in_folder(folder: Path, recursive: bool, skipped: dict[Path, str]) -> list[
                 found += _in_folder(path, recursive, skipped)
             elif _has_scenes(path):
                 skipped[path] = SUBFOLDER
-        elif path.is_file() and kind is not None:
+        elif path.is_symlink() and not path.exists():
+            if kind is not None:
+                skipped[path] = BROKEN
+        elif path.is_file():
+            kind = UNNAMED if not path.suffix and _is_picture(path) else kind
+            if kind is None:
+                continue
             if kind:
                 skipped[path] = kind
             else:
@@ -150,6 +174,17 @@ def _kind(path: Path) -> str | None:
     if optional is not None:
         return "" if _is_readable(optional) else optional
     return _UNSUPPORTED.get(extension)
+
+
+def _is_picture(path: Path) -> bool:
+    """Whether a file begins like a picture."""
+    from wherein.images.decode import begins_like_picture
+
+    try:
+        with path.open("rb") as file:
+            return begins_like_picture(file.read(32))
+    except OSError:
+        return False
 
 
 def _is_readable(optional: str) -> bool:
@@ -178,6 +213,7 @@ def read_picture(path: Path, role: str) -> "Picture":
 
 def check_template_path(path: str) -> None:
     """Raise `UnreadableError` if a path does not exist, before torch is loaded."""
+    _refuse_stream(path)
     if not Path(path).exists():
         remedy = "use a folder with template.json, a .zip of one, or a picture"
         raise UnreadableError("template", Path(path), f"the template {path} does not exist: {remedy}")
@@ -212,6 +248,7 @@ def _is_archive(path: Path) -> bool:
 
 def check_exists(role: str, path: Path) -> None:
     """Raise `UnreadableError` if there is no file or folder at a path, before torch is loaded."""
+    _refuse_stream(path)
     if not path.exists():
         raise UnreadableError(role, path, f"{role}: {path}: file not found")
 
@@ -225,7 +262,7 @@ def check_backgrounds(folder: Path) -> None:
         raise UnreadableError("background", folder, reason)
 
 
-def load_template(path: str) -> "Template":
+def load_template(path: str, role: str = "template") -> "Template":
     """Load a template, or raise `UnreadableError`, which a folder of several templates does too."""
     check_template_path(path)
     from wherein.template.template_library import Library
@@ -233,7 +270,7 @@ def load_template(path: str) -> "Template":
     try:
         return Library.of(path).only
     except (ArgumentError, TemplateError) as error:
-        raise UnreadableError("template", Path(path), error) from error
+        raise UnreadableError(role, Path(path), error) from error
 
 
 def load_library(path: str) -> "Library":

@@ -1,6 +1,7 @@
 """Files that commands write; their paths are checked before any work."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,6 @@ from typing import TYPE_CHECKING
 from wherein.errors import ArgumentError, require
 from wherein.files import check_writable, write_errors
 from wherein.formats.registry import BY_EXTENSION, FORMATS, Format
-from wherein.video.source import VIDEOS
 from wherein.video.video_writer import CODECS
 
 if TYPE_CHECKING:  # not at run time, so that a wrong --draw is reported before torch is loaded
@@ -20,9 +20,12 @@ DRAWINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 VIDEO_DRAWINGS = tuple(CODECS)
 _DRAWN = DRAWINGS + VIDEO_DRAWINGS
 
-_NOT_DRAWN = (".gif", ".svg", ".pdf", ".eps", ".html", ".json", ".avif", ".heic", *VIDEOS)
-"""Extensions of unsupported drawings. Without this list, `--draw x.avi` would create a folder of that
-name."""
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}")
+"""What looks like a file extension. A new folder must not be named like a file: of `--draw x.jpgg`, a typing
+error would make one."""
+
+_LISTED = 3
+"""Maximum number of files that a message names. A choice: one line."""
 
 _DRAW_NAMES = f"use a folder, or a picture that ends in {' or '.join(DRAWINGS)}"
 _DRAW_VIDEOS = f", or for a video {' or '.join(VIDEO_DRAWINGS)}"
@@ -100,7 +103,7 @@ def check_drawing(path: Path | None, stem: str, overwrite: bool) -> Path | None:
 def _check_draw_folder(folder: Path | None, advice: str) -> None:
     """Raise `ArgumentError` if a path is a file, or is named like one."""
     if folder is not None and not folder.is_dir():
-        named = folder.suffix.lower() in _NOT_DRAWN
+        named = _EXTENSION.fullmatch(folder.suffix) is not None
         require(not folder.exists() and not named, f"--draw {folder} is not a folder: {advice}")
 
 
@@ -156,6 +159,24 @@ class OutputFiles:
             require(self._export_folder.is_dir() or not named, f"{message}: use a name without extension")
         for path in self._more_files:
             check_new(path, self.overwrite)
+
+    def check_apart(self, folders: Sequence[Path], recursive: bool) -> None:
+        """Raise `ArgumentError` if drawings would be written among scenes, where they would be searched next.
+
+        Arguments:
+            folders: the folders of scenes.
+            recursive: whether their subfolders are searched too.
+        """
+        if self._draw_folder is None:
+            return
+        drawn = self._draw_folder.resolve()
+        for folder in folders:
+            scenes = folder.resolve()
+            among = drawn == scenes or (recursive and scenes in drawn.parents)
+            message = (
+                f"--draw {self.draw} would put drawings among the scenes of {folder}, where the next run"
+            )
+            require(not among, f"{message} would search them: choose another folder")
 
     @property
     def format(self) -> Format | None:
@@ -219,6 +240,25 @@ class OutputFiles:
             return {}
         pictures = [scene for scene in scenes if not scene.is_video]
         return self._named(pictures, searched, "--export", self._export_folder, self.format.extension)
+
+    @staticmethod
+    def renamed(files: Mapping[Path, Path]) -> str:
+        """A message about the files of an export that do not have the names of their scenes; empty if all do.
+
+        Programs that train find the labels of a picture by its name.
+
+        Arguments:
+            files: as returned by `files`.
+        """
+        other = {scene: file for scene, file in files.items() if scene.stem != file.stem}
+        if not other:
+            return ""
+        named = ", ".join(f"{scene} as {file.name}" for scene, file in list(other.items())[:_LISTED])
+        more = f" and {len(other) - _LISTED} more" if len(other) > _LISTED else ""
+        return (
+            f"Other scenes have the same name without its extension, so {named}{more} is exported: rename "
+            "the scenes if labels are found by their names."
+        )
 
     def _named(
         self,

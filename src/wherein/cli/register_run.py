@@ -8,7 +8,10 @@ from typing import Any
 
 from PIL import Image
 
-from wherein.cli.input_files import read_picture
+from wherein.cli.console import UnreadableError
+from wherein.cli.input_files import load_template, read_picture
+from wherein.errors import PictureError, require
+from wherein.images.frames.picture_frames import ONE_FRAME, check_one_frame
 from wherein.images.load import load_mask
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
@@ -49,8 +52,8 @@ def run_registration(
         ArgumentError: the pictures or the start do not fit each other.
     """
     began = time.perf_counter()
-    picture, sought = read_picture(scene, "scene"), read_picture(motif, "motif")
-    limits = read_picture(mask, "mask") if mask is not None else None
+    picture, sought = _read_one(scene, "scene"), _read_motif(motif)
+    limits = _read_one(mask, "mask") if mask is not None else None
     found = register(picture, sought, motion, limits, start, robust=robust)
     height, width = picture.samples.shape[-2:]
     record = {"scene": str(scene), "width": width, "height": height, "motif": motif.stem, "motion": motion}
@@ -59,6 +62,30 @@ def run_registration(
     drawn = _draw(picture, sought, limits, found) if draw else None
     record["seconds"] = round(time.perf_counter() - began, 4)
     return Outcome(record, found.refined, drawn)
+
+
+def _read_one(path: Path, role: str) -> Picture:
+    """Read a picture of one frame, or raise `UnreadableError`."""
+    try:
+        check_one_frame(path, ONE_FRAME, role)
+    except PictureError as error:
+        raise UnreadableError(role, path, error) from error
+    return read_picture(path, role)
+
+
+def _read_motif(path: Path) -> Picture:
+    """The motif: a picture, or that of a template without moving parts; its alpha is its outline.
+
+    Raises:
+        UnreadableError: it cannot be read.
+        ArgumentError: it is a template of several parts.
+    """
+    if not (path.is_dir() or path.suffix.lower() == ".zip"):
+        return _read_one(path, "motif")
+    template = load_template(str(path), "motif")
+    count = len(template.parts.leaves)
+    require(count == 1, f"motif: {path} is a template of {count} parts: `wherein detect` finds it")
+    return template.canvas
 
 
 def _draw(scene: Picture, motif: Picture, mask: Picture | None, found: Registration) -> Image.Image:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, PictureError, RegionError, require
-from wherein.images.decode import count_frames
+from wherein.images.frames.picture_frames import check_one_frame
 from wherein.motion.homography import square
 from wherein.pyramid.levels import Poses
 from wherein.template.bundle import Template
@@ -37,9 +37,10 @@ _MIN_DETERMINANT = 1e-9
 far smaller than that of any visible object."""
 
 _FRAMES = (
-    "open_video of wherein.video.source gives its frames, which a wherein.Tracker takes one by one; "
-    "`wherein detect` takes it as it is"
+    "open_video of wherein.video.source gives its frames, which a wherein.Tracker takes one by one, and a "
+    "detector together; `wherein detect` takes it as it is"
 )
+_FIRST_FRAME = "PIL.Image.open gives the first frame alone"
 _FOLDER = (
     "this is a folder, and a scene is one picture: give a list, as in "
     'detector(sorted(Path("{}").glob("*.png"))); `wherein detect` takes folders'
@@ -52,8 +53,8 @@ Region = tuple[float, float, float, float]
 
 
 def check_one_picture(scene: object) -> None:
-    """Raise `PictureError` if a path is that of many pictures: a folder, a video, or a GIF that moves, of
-    which only the first frame would be searched."""
+    """Raise `PictureError` if a path is that of many pictures: a folder, a video, an animated picture or a
+    TIFF of several pages, of which only the first one would be searched."""
     if not isinstance(scene, str | os.PathLike):
         return
     path = Path(os.fspath(scene))
@@ -62,9 +63,7 @@ def check_one_picture(scene: object) -> None:
         raise PictureError(f"{path}: {_FOLDER.format(path)}")
     if path.is_file() and kind is not None and kind.startswith("video/"):
         raise PictureError(f"{path}: this is a video: {_FRAMES}")
-    if path.is_file() and kind == "image/gif" and count_frames(path) > 1:
-        first = "PIL.Image.open gives the first frame alone"
-        raise PictureError(f"{path}: this GIF has {count_frames(path)} frames: {_FRAMES}; {first}")
+    check_one_frame(path, f"{_FRAMES}; {_FIRST_FRAME}")
 
 
 def region_box(region: Region | None, width: int, height: int) -> tuple[int, int, int, int]:

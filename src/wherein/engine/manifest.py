@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from wherein.errors import ArgumentError
-from wherein.video.source import is_animated, is_video
+from wherein.video.source import has_frames, is_video
 
 _MAX_SHARD, _FINE_SHARDS = 16, 1024
 """Maximum number of scenes in a shard, and maximum number of shards of one scene. Choices: single scenes
@@ -39,8 +39,9 @@ class SceneFile:
 
     @cached_property
     def is_video(self) -> bool:
-        """Whether the scene has many frames: a video, a camera or an animated GIF."""
-        return is_video(str(self.path)) or (self.error is None and is_animated(self.path))
+        """Whether the scene has many frames: a video, a camera, an animated picture, or a TIFF of
+        several pages."""
+        return is_video(str(self.path)) or (self.error is None and has_frames(self.path))
 
 
 @dataclass(frozen=True)

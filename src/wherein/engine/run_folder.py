@@ -10,7 +10,7 @@ the same scene, the results are identical.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,17 +64,9 @@ class RunFolder:
         """
         # Through JSON and back, so that it compares equal to the stored values: tuples become lists.
         about = json.loads(json.dumps({"format": FORMAT, **about}))
+        check_same_run(path, about, overwrite, partly=False)
         known = _read_about(path)
-        require(
-            known is not None or not _has_others(path),
-            f"--resume {path} has other files: choose a new folder, or one of an earlier run",
-        )
-        differing = sorted(key for key in about.keys() | (known or {}).keys() if _differ(key, about, known))
-        require(
-            known is None or not differing or overwrite,
-            f"--resume {path} belongs to another run (different {', '.join(differing)}): choose another "
-            "folder, or use --overwrite to start again",
-        )
+        differing = known is None or known != about
         folder = RunFolder(path, library)
         with write_errors(path):
             (path / _SHARDS).mkdir(parents=True, exist_ok=True)
@@ -180,6 +172,31 @@ def _contents(file: Path) -> tuple[list[str], list[int]]:
     return [], []
 
 
+def check_same_run(path: Path, about: Mapping[str, Any], overwrite: bool, partly: bool = True) -> None:
+    """Raise `ArgumentError` if a folder has other files, or belongs to another run that must be kept.
+
+    Arguments:
+        path: the folder, which need not exist.
+        about: what results depend on.
+        overwrite: whether an earlier run may be replaced.
+        partly: whether `about` is only a part of it, so that the rest of the earlier run is not compared.
+    """
+    known = _read_about(path)
+    require(
+        known is not None or not _has_others(path),
+        f"--resume {path} has other files: choose a new folder, or one of an earlier run",
+    )
+    # Through JSON and back, so that it compares equal to the stored values: tuples become lists.
+    now, before = json.loads(json.dumps(about)), {} if known is None else known
+    keys = () if known is None else now.keys() if partly else now.keys() | before.keys()
+    differing = sorted(key for key in keys if now.get(key) != before.get(key))
+    require(
+        overwrite or not differing,
+        f"--resume {path} belongs to another run (different {', '.join(differing)}): choose another "
+        "folder, or use --overwrite to start again",
+    )
+
+
 def _read_about(path: Path) -> dict[str, Any] | None:
     try:
         known = json.loads((path / RUN_FILE).read_text(encoding="utf-8"))
@@ -198,7 +215,3 @@ def _has_others(path: Path) -> bool:
         return False
     names = {one.name for folder in (path, path / _SHARDS) if folder.is_dir() for one in folder.iterdir()}
     return any(name not in (_SHARDS, RUN_FILE) and name[0] != "." for name in names)
-
-
-def _differ(key: str, about: dict[str, Any], known: dict[str, Any] | None) -> bool:
-    return known is None or about.get(key) != known.get(key)

@@ -33,12 +33,14 @@ class PictureDone:
         best: template and score of the best candidate, if nothing was found.
         rendered: the scene for the report, if a report is made.
         detections: the detections for the export, if there is an export.
+        note: what is wrong with the picture; None: nothing.
     """
 
     found: int
     best: tuple[str, float] | None = None
     rendered: RenderedScene | None = None
     detections: Detections | None = None
+    note: str | None = None
 
 
 @dataclass
@@ -106,6 +108,7 @@ def event_of(record: list[Any], library: Library) -> SceneEvent:
         None if best is None else (best[0], best[1]),
         None if rendered is None else RenderedScene.of(rendered),
         None if detections is None else detections_of(detections, library),
+        values.get("note"),
     )
 
 

@@ -24,13 +24,13 @@ from wherein.files import save, write_errors
 from wherein.giant.opened import opened
 from wherein.images.decode import as_picture_error, size_in_header, strict_pillow
 from wherein.images.load import MAX_PIXELS, load_picture
+from wherein.images.picture import Picture, dimness
 from wherein.report.rendered_scene import SceneRenderer
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.video.source import Video, camera_index, open_video
 
 if TYPE_CHECKING:
     from wherein.detect.detector import Detector
-    from wherein.images.picture import Picture
 
 Box = tuple[int, int, int, int]
 """x, y, width and height in pixels."""
@@ -153,7 +153,8 @@ class SceneWork:
             rendered = self._renderer(entry.number, str(path), found, detector, self.settings.maps, stopwatch)
         near = None if found or not found.candidates else found.candidates[0]
         best = None if near is None else (near.template, float(near.score))
-        yield PictureDone(len(found), best, rendered, found if self.settings.export else None)
+        note = dimness(scene) if isinstance(scene, Picture) else None
+        yield PictureDone(len(found), best, rendered, found if self.settings.export else None, note)
 
     def _video(self, entry: Entry) -> Generator[SceneEvent]:
         counts, path = VideoDone(), str(entry.scene.path)

@@ -13,10 +13,11 @@ from wherein.engine.detect_job import DetectJob
 from wherein.engine.engine_options import EngineOptions
 from wherein.engine.manifest import Entry
 from wherein.engine.processes import LocalWorkers, threads_each
-from wherein.engine.run_folder import RunFolder
+from wherein.engine.run_folder import RunFolder, check_same_run
 from wherein.engine.scene_events import SceneEvent
 from wherein.engine.scene_work import SceneWork, WorkSettings
 from wherein.native import kernel
+from wherein.template.template_library import Library
 from wherein.thresholds import MinScore
 
 
@@ -65,13 +66,21 @@ class SharedRun:
             return stack.enter_context(RunFolder.temporary(detector.library))
         return RunFolder.open(self.engine.resume, detector.library, self._about(detector), self.overwrite)
 
+    def check_folder(self, library: Library) -> None:
+        """Raise `ArgumentError` if the folder belongs to another run, before anything is calibrated."""
+        if self.engine.resume is not None:
+            check_same_run(self.engine.resume, self._given(library), self.overwrite)
+
     def _about(self, detector: Detector) -> dict[str, Any]:
         """Everything that the results of a scene depend on."""
+        return {**self._given(detector.library), "thresholds": detector.thresholds}
+
+    def _given(self, library: Library) -> dict[str, Any]:
+        """What the results of a scene depend on, besides calibrations."""
         return {
             "wherein": __version__,
-            "templates": {one.name: one.fingerprint for one in detector.library.templates},
+            "templates": {one.name: one.fingerprint for one in library.templates},
             "options": dict(self.options),
-            "thresholds": detector.thresholds,
             "region": self.settings.region,
             "drawings": None if self.drawings is None else str(self.drawings.absolute()),
             "report": self.settings.page is not None,

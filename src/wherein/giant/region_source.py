@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wherein.errors import ArgumentError, PictureError
+from wherein.images.frames.tiff_pages import reduction_of
 from wherein.images.load import load_picture
 from wherein.images.pool import pool
 
@@ -130,19 +131,14 @@ def levels_by_reduction(
 ) -> dict[int, int]:
     """The numbers of the stored levels that are reduced by a power of 2, by their reduction.
 
-    Along each axis such a level has as many pixels as whole blocks fit into full size, or one more for an
-    incomplete block.
-
     Arguments:
         full: width and height at full size.
         sizes: width and height of the other levels, by their numbers.
         most: exponents of reductions are below this.
     """
     found: dict[int, int] = {}
-    for number, (width, height) in sizes.items():
-        for reduction in (2**k for k in range(1, most)):
-            blocks = full[0] // reduction, full[1] // reduction
-            if min(blocks) and width - blocks[0] in (0, 1) and height - blocks[1] in (0, 1):
-                found.setdefault(reduction, number)
-                break
+    for number, size in sizes.items():
+        reduction = reduction_of(full, size, most)
+        if reduction is not None:
+            found.setdefault(reduction, number)
     return found

@@ -6,7 +6,7 @@ before anything is decoded: those of the picture, of a tile, and of a JPEG insid
 
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from wherein.errors import MissingError, PictureError, brief
 from wherein.extras import require_package
 from wherein.giant.region_source import Box, RegionSource, checked_size, levels_by_reduction
 from wherein.images.decode import Opened
+from wherein.images.frames.tiff_pages import directories
 
 INSTALL = "pip install 'wherein[giant]'"
 
@@ -28,10 +29,6 @@ _COMPRESSIONS = {
     50000: "Zstandard",
 }
 """The supported compressions by their numbers. Others are refused: every decoder can be attacked."""
-
-_WIDTH, _HEIGHT, _MAX_TAGS = 256, 257, 4096
-"""The tags of the size, and the maximum number of tags that are read to find them. A choice: files have a few
-dozen."""
 
 _JPEG = 7
 _BARE = (*range(0xD0, 0xDA), 0xFF)
@@ -249,21 +246,5 @@ def size_of_tiff(file: Opened) -> tuple[int, int] | None:
 
     A damaged directory gives 0; the reader that opens the file later reports the error.
     """
-    # A classic TIFF has offsets of 4 bytes, a count of 2 and entries of 12; a BigTIFF 8, 8 and 20.
-    head = file.read(16)
-    order: Literal["little", "big"] = "little" if head[:2] == b"II" else "big"
-    if head[:4] in (b"II*\0", b"MM\0*"):
-        wide, at, counted, entry = 4, int.from_bytes(head[4:8], order), 2, 12
-    elif head[:4] in (b"II+\0", b"MM\0+"):
-        wide, at, counted, entry = 8, int.from_bytes(head[8:16], order), 8, 20
-    else:
-        return None
-    file.seek(at)
-    count = min(int.from_bytes(file.read(counted), order), _MAX_TAGS)
-    tags, found = file.read(count * entry), {_WIDTH: 0, _HEIGHT: 0}
-    for begin in range(0, len(tags) - entry + 1, entry):
-        tag, kind = (int.from_bytes(tags[begin + k : begin + k + 2], order) for k in (0, 2))
-        if tag in found:
-            length = {3: 2, 4: 4}.get(kind, wide)  # SHORT, LONG, or a full-width integer
-            found[tag] = int.from_bytes(tags[begin + entry - wide :][:length], order)
-    return found[_WIDTH], found[_HEIGHT]
+    first = next(directories(file), None)
+    return None if first is None else first.size

@@ -66,6 +66,8 @@ _UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+_FIRST_TURNED = 5
+"""From this orientation on, rows and columns are exchanged."""
 
 
 class _Decoding:
@@ -112,19 +114,15 @@ def decode(path: Path, max_pixels: int) -> Image.Image:
         return decode_open(file, max_pixels)
 
 
+def begins_like_picture(head: bytes) -> bool:
+    """Whether the first bytes of a file are those of a picture."""
+    return any(re.match(signature, head) for signature, _ in _READERS)
+
+
 def size_in_header(path: Path, max_pixels: int) -> tuple[int, int]:
     """The width and height in a file's header, before its EXIF orientation; called like `decode`."""
     with _opened(path) as file:
-        return _open(file, max_pixels).size
-
-
-def count_frames(path: Path) -> int:
-    """How many frames a GIF has; 1 for a file that is none, or is damaged: decoding it says what is wrong."""
-    try:
-        with strict_pillow(), path.open("rb") as file:
-            return GifImageFile(file).n_frames
-    except Exception:  # Pillow's readers raise a dozen kinds
-        return 1
+        return open_picture(file, max_pixels).size
 
 
 def _opened(path: Path) -> io.BufferedReader:
@@ -137,10 +135,19 @@ def _opened(path: Path) -> io.BufferedReader:
 
 def decode_open(file: Opened, max_pixels: int) -> Image.Image:
     """Decode an open file, like `decode`."""
-    image = _open(file, max_pixels)
+    image = open_picture(file, max_pixels)
     check_size(image.size, max_pixels)
     refuse_misread(image)
-    return upright(_load(image, file))
+    return upright(checked_and_loaded(image, file))
+
+
+def decoded_frame(image: ImageFile.ImageFile, max_pixels: int) -> Image.Image:
+    """Decode the current frame of an open picture; called like `decode`."""
+    check_size(image.size, max_pixels)
+    refuse_misread(image)
+    _allocate(image)
+    image.load()
+    return upright(image)
 
 
 def check_size(size: tuple[int, int], max_pixels: int) -> None:
@@ -160,12 +167,20 @@ def upright(image: Image.Image) -> Image.Image:
 
     `ImageOps.exif_transpose` would also rewrite the EXIF block, and fails on unusual ones.
     """
-    try:
-        orientation = image.getexif().get(ExifTags.Base.Orientation, 1)
-    except Exception:  # a damaged EXIF block: leave the picture as stored, as viewers do
-        return image
-    method = _UPRIGHT.get(orientation)
+    method = _UPRIGHT.get(_orientation(image))
     return image if method is None else image.transpose(method)
+
+
+def upright_size(image: Image.Image) -> tuple[int, int]:
+    """Width and height of `upright(image)`."""
+    return image.size[::-1] if _orientation(image) >= _FIRST_TURNED else image.size
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(ExifTags.Base.Orientation, 1))
+    except Exception:  # a damaged EXIF block: leave the picture as stored, as viewers do
+        return 1
 
 
 def refuse_misread(image: Image.Image) -> None:
@@ -203,8 +218,8 @@ def _is_misread_tiff(image: TiffImageFile) -> bool:
     return bits == 12 or white_is_zero or planes or swapped
 
 
-def _open(file: Opened, max_pixels: int) -> ImageFile.ImageFile:
-    """Read the header, with the reader for the file's first bytes."""
+def open_picture(file: Opened, max_pixels: int) -> ImageFile.ImageFile:
+    """Read the header, with the reader for the file's first bytes; called like `decode`."""
     head = file.read(30)
     file.seek(0)
     if not head:
@@ -246,17 +261,21 @@ def _open_tiff(file: Opened) -> TiffImageFile:
         return TiffImageFile(file)
 
 
-def _load(image: ImageFile.ImageFile, file: Opened) -> ImageFile.ImageFile:
-    """Decode the pixels, with checks that Pillow leaves out."""
+def checked_and_loaded(image: ImageFile.ImageFile, file: Opened) -> ImageFile.ImageFile:
+    """Decode the pixels of the first frame, with checks that Pillow leaves out; called like `decode`."""
     if isinstance(image, PngImageFile):
         image.verify()  # checks the checksums; the image cannot be used afterwards
         file.seek(0)
         image = PngImageFile(file)
-    elif isinstance(image, TiffImageFile):
-        # Allocate here: Pillow would check MAX_IMAGE_PIXELS first.
-        image.im = Image.new(image.mode, image._tile_size).im
+    _allocate(image)
     image.load()
     return image
+
+
+def _allocate(image: ImageFile.ImageFile) -> None:
+    """Allocate the pixels of a TIFF that is not loaded: Pillow would check MAX_IMAGE_PIXELS first."""
+    if isinstance(image, TiffImageFile) and image.tile:
+        image.im = Image.new(image.mode, image._tile_size).im
 
 
 def _lacks_strips(image: TiffImageFile) -> bool:

@@ -7,6 +7,7 @@ Pillow keeps only the high byte of 16-bit *colour*; 16-bit grey keeps all bits.
 
 import io
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -30,7 +31,7 @@ from wherein.images.decode import (
     strict_pillow,
     upright,
 )
-from wherein.images.picture import FULL, Picture, is_grey, unit
+from wherein.images.picture import FULL, Picture, dimness, is_grey, unit
 from wherein.native import kernel, picture_calls
 from wherein.threads import one_thread
 
@@ -104,9 +105,14 @@ def load_picture(
 def load_scene(source: Source, *, color: str = "rgb") -> Picture:
     """Load a scene that a result can keep: its pixels are never shared with a tensor of the caller.
 
+    Warns if it uses only a small part of the range of its values, unless it is a `Picture` already.
+
     Video frames are often read into the same buffer, which would later contain another frame.
     """
     picture = load_picture(source, color=color, role="scene")
+    dim = None if isinstance(source, Picture) else dimness(picture)
+    if dim is not None:
+        warnings.warn(f"scene: {dim}", stacklevel=2)
     if not isinstance(source, Tensor):
         return picture
     mask = None if picture.mask is None else picture.mask.detach().clone()
@@ -122,6 +128,14 @@ def decoded_array(path: Path, *, max_pixels: int = MAX_PIXELS) -> npt.NDArray[An
     with as_picture_error(str(path)), strict_pillow():
         image = decode(path, max_pixels)
         return _deep_values(image) if image.mode in _DEEP else _values(image)
+
+
+def frame_values(image: Image.Image) -> npt.NDArray[Any]:
+    """The values of a loaded frame: RGB, (H, W, 3), or grey of more than 8 bits, (H, W)."""
+    if image.mode in _DEEP:
+        return _deep_values(image)
+    values = _values(image)
+    return values[..., :3] if values.ndim == 3 else values[..., None].repeat(3, axis=2)
 
 
 def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:

@@ -185,6 +185,11 @@ class PlaneSearch:
         for number, (motif, count) in enumerate(zip(self._thinned, self._counts, strict=True)):
             stage = _FIT_SHIFTED if self._only_shifted else _FIT
             fits = fit_planes(scene, motif, self.ranges.motion, stage, found.poses)
+            # At the last stage again: what tells the turns of a dial or of a wheel apart may be too small to
+            # be seen before, such as the digits beside evenly spaced marks.
+            last = len(self._thinned) - 1
+            if number in (min(_RESTART_STAGE, last), last):
+                fits = fits.joined(self._restarted(scene, motif, fits, number == min(_RESTART_STAGE, last)))
             # What is reported or compared with a threshold needs the ZNCC at the object's own resolution. The
             # other stages only rank poses.
             if count is None or goes_on is not None:
@@ -196,8 +201,6 @@ class PlaneSearch:
                 # Copies fit at least as well as they were refined. The best places of clutter were the best
                 # by chance, and mostly fall back when they are compared with a rectified picture.
                 standing_out = math.inf
-            if number == min(_RESTART_STAGE, len(self._thinned) - 1):
-                fits = fits.joined(self._restarted(scene, motif, fits))
             found = self._followed(fits, count, standing_out)
             ended.append(found)
         return ended
@@ -241,25 +244,30 @@ class PlaneSearch:
         """The ZNCC at the third best place of a scene before the fits; −1: there are fewer places."""
         return third_best(self.pose_filter, self._refined_starts(scene, math.inf))
 
-    def _restarted(self, scene: ScenePyramid, motif: PlaneMotif, fits: PlaneFits) -> PlaneFits:
+    def _restarted(
+        self, scene: ScenePyramid, motif: PlaneMotif, fits: PlaneFits, distorted: bool
+    ) -> PlaneFits:
         """Further fits of the best poses from other starts.
 
-        The starts are the same poses at the other turns at which the motif looks alike; and, if no pose has a
-        ZNCC of `_UNSURE` and the motif may be tilted, small distortions of them.
+        The starts are the same poses at the other turns at which the motif looks alike; and, if `distorted`
+        is set, no pose has a ZNCC of `_UNSURE` and the motif may be tilted, small distortions of them.
         """
         best = self.pose_filter.best(fits, _RESTARTED)
-        # Refined first, which is fast: most of these turns are worse than the pose itself.
+        starts = self._other_turns(scene, motif, best)
+        if distorted and self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
+            around = distortions((self.motif.width, self.motif.height), self._middle)
+            starts = np.concatenate((starts, (best.poses[:, None] @ around).reshape(-1, 3, 3)))
+        return fit_planes(scene, motif, self.ranges.motion, _FIT, starts)
+
+    def _other_turns(self, scene: ScenePyramid, motif: PlaneMotif, best: PlaneFits) -> Poses:
+        """The poses turned to where the motif looks alike, if they then fit nearly as well or better."""
         turned = (best.poses[:, None] @ self.similar_turns).reshape(-1, 3, 3)
-        possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + TURN_STEP
         # Beyond the range by up to a step of the look, since the refined poses still move.
+        possible = np.abs(angles(turned, self._middle)) <= self.ranges.rotation + TURN_STEP
+        # Refined first, which is fast: most of these turns are worse than the pose itself.
         near = refine_poses(scene, motif.rough, self.ranges.motion, REFINE, turned[np.flatnonzero(possible)])
         rivals = near[np.flatnonzero(near.zncc >= _RIVAL * best.zncc.max(initial=0.0))]
-        starts = self.pose_filter.best(rivals, _RESTARTED).poses
-        if self.ranges.tilt > 0 and best.zncc.max(initial=0.0) < _UNSURE:
-            around = distortions((self.motif.width, self.motif.height), self._middle)
-            distorted = (best.poses[:, None] @ around).reshape(-1, 3, 3)
-            starts = np.concatenate((starts, distorted))
-        return fit_planes(scene, motif, self.ranges.motion, _FIT, starts)
+        return self.pose_filter.best(rivals, _RESTARTED).poses
 
     @cached_property
     def similar_turns(self) -> Poses:

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from wherein.errors import ArgumentError, require
 from wherein.formulations.correlation import MIN_VISIBLE
+from wherein.images.frames.picture_frames import ONE_FRAME, check_one_frame
 from wherein.images.load import Source, load_scene
 from wherein.images.motif import Motif, alike, load_motif
 from wherein.images.picture import Picture
@@ -178,7 +179,7 @@ def register(
 
     Raises:
         ArgumentError: an argument is wrong; the message says which and what is allowed.
-        PictureError: a file cannot be read.
+        PictureError: a file cannot be read, or has several frames.
 
     Example:
         >>> import numpy as np
@@ -194,6 +195,8 @@ def register(
     with plain_torch():
         # Detached, since the choice of the best of many starts is not differentiable. A network of
         # `wherein.solve.unroll` is.
+        for role, given in {"scene": scene, "motif": motif, "mask": mask}.items():
+            check_one_frame(given, ONE_FRAME, role)
         picture = load_scene(scene, color=color)
         pixels = picture.pixels.detach().float()
         loaded = load_motif(motif, mask, color, pixels.device)

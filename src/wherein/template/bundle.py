@@ -19,6 +19,7 @@ from torch import Tensor
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.files import atomic_file, filled_folder, inside, new_folder
 from wherein.images.eight_bit import to_image, to_levels
+from wherein.images.frames.picture_frames import ONE_FRAME, check_one_frame
 from wherein.images.load import Source, count_pixels, load_picture
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
@@ -242,6 +243,7 @@ def _with_alpha(pixels: Float[Tensor, "3 H W"], mask: Float[Tensor, "H W"] | Non
 def _from_picture(path: Path, max_pixels: int) -> Template:
     """A template of a single motif."""
     try:
+        check_one_frame(path, ONE_FRAME)
         picture = load_picture(path, max_pixels=max_pixels)
     except PictureError as error:
         raise TemplateError(

@@ -21,11 +21,11 @@ VIDEOS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg")
 
 _CAMERA = re.compile(r"camera:(\d+)")
 
-MAX_FRAME = 100_000_000
-"""Maximum number of pixels of a frame. A choice: three times that of 8K, 300 MB as RGB bytes."""
-
 _DEFAULT_RATE = 25.0
 """Frames per second if a file or camera states none. A choice: a common rate."""
+
+_PAGE_RATE = 1.0
+"""Pages per second. A choice: in a drawn video, each can be looked at."""
 
 
 def is_video(name: str) -> bool:
@@ -47,17 +47,13 @@ def camera_index(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def is_animated(path: Path) -> bool:
-    """Whether a file is a GIF with several frames."""
-    if path.suffix.lower() != ".gif" or not path.is_file():
+def has_frames(path: Path) -> bool:
+    """Whether a picture file has several frames: an animation, or a TIFF of several pages."""
+    if not path.is_file():
         return False
-    from PIL.GifImagePlugin import GifImageFile
+    from wherein.images.frames.picture_frames import kind_of_frames
 
-    try:
-        with path.open("rb") as file:
-            return GifImageFile(file).is_animated
-    except Exception:  # Pillow's readers raise many kinds; reading the file as a picture reports the error
-        return False
+    return kind_of_frames(path) is not None
 
 
 def opencv() -> Any:
@@ -77,32 +73,35 @@ class Video:
         size: width and height in pixels.
         rate: frames per second.
         length: number of frames according to the file; None if it is unknown, as for a camera.
+        pages: whether the frames are pages: pictures that have nothing to do with each other, and may have
+            different sizes, up to `size`.
     """
 
     size: tuple[int, int]
     rate: float
     length: int | None
-    _frames: "Callable[[], Iterator[NDArray[np.uint8]]]"
+    _frames: "Callable[[], Iterator[NDArray[Any]]]"
+    pages: bool = False
 
-    def __iter__(self) -> "Iterator[NDArray[np.uint8]]":
-        """The remaining frames as (H, W, 3) RGB arrays."""
+    def __iter__(self) -> "Iterator[NDArray[Any]]":
+        """The remaining frames as (H, W, 3) RGB arrays; pages of more than 8 bits as (H, W) grey ones."""
         return self._frames()
 
 
 @contextmanager
 def open_video(name: str) -> Iterator[Video]:
-    """Open a video file, an animated GIF or a camera, and close it at the end of the block.
+    """Open a video file, an animated picture, a TIFF of several pages or a camera, and close it at the end.
 
     Arguments:
         name: a file, or "camera:0" for the first camera.
 
     Raises:
         PictureError: it cannot be opened.
-        MissingError: OpenCV is not installed; a GIF does not need it.
+        MissingError: OpenCV is not installed; a picture file does not need it.
     """
-    if is_animated(Path(name)):
-        with _open_gif(Path(name)) as animation:
-            yield animation
+    if has_frames(Path(name)):
+        with _open_frames(Path(name)) as frames:
+            yield frames
         return
     cv2, camera = opencv(), camera_index(name)
     if camera is None and not Path(name).is_file():
@@ -125,6 +124,7 @@ def open_video(name: str) -> Iterator[Video]:
 
 def _video(cv2: Any, capture: Any, live: bool, thread: ThreadPoolExecutor) -> Video:
     from wherein.images.decode import check_size
+    from wherein.images.frames.picture_frames import MAX_FRAME
 
     width, height = (int(capture.get(k)) for k in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
     if width and height:  # unknown otherwise
@@ -151,23 +151,12 @@ def _captured(cv2: Any, capture: Any, thread: ThreadPoolExecutor) -> "Iterator[N
 
 
 @contextmanager
-def _open_gif(path: Path) -> Iterator[Video]:
-    """All frames of a GIF as they are displayed: Pillow completes frames that contain only changes."""
-    import numpy as np
-    from PIL.GifImagePlugin import GifImageFile
+def _open_frames(path: Path) -> Iterator[Video]:
+    """The frames of a picture file, as they are displayed."""
+    from wherein.images.frames.picture_frames import open_frames
 
-    from wherein.images.decode import as_picture_error, check_size, strict_pillow
-
-    def frames() -> "Iterator[NDArray[np.uint8]]":
-        for number in range(image.n_frames):
-            with strict_pillow(), as_picture_error(f"frame {number}"):
-                image.seek(number)
-                pixels = np.asarray(image.convert("RGB"))
-            yield pixels
-
-    with path.open("rb") as file:
-        image = GifImageFile(file)
-        check_size(image.size, MAX_FRAME)
-        milliseconds = image.info.get("duration", 0)
-        rate = 1000 / milliseconds if milliseconds > 0 else _DEFAULT_RATE
-        yield Video(image.size, rate, image.n_frames, frames)
+    with open_frames(path) as frames:
+        rate = 1000 / frames.milliseconds if frames.milliseconds > 0 else _DEFAULT_RATE
+        if frames.pages:
+            rate = _PAGE_RATE
+        yield Video(frames.size, rate, frames.count, lambda: iter(frames), frames.pages)

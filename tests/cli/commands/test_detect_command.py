@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from detecting import empty, noise, scene, toy, write_picture, write_template
 from wherein.cli.main import app
 from wherein.detect import Calibration, Detector
 from wherein.detect.calibration import measure
+from wherein.images.load import load_scene
 from wherein.images.motif import Motif
 from wherein.motion.homography import mapped
 from wherein.template import Template
@@ -245,6 +247,8 @@ def test_a_template_that_cannot_be_read(folder: Path, template: str, words: str)
         (["--scale", "nan", "1"], "0 < LOW ≤ HIGH"),
         (["--draw", "broken.png"], "broken.png already exists"),
         (["--draw", "new.png"], "new.png is one file, but there are 2 scenes: use a folder"),
+        (["--draw", "new.jpgg"], "new.jpgg is not a folder: use a folder, or a picture that ends in .png"),
+        (["--draw", "new.xyz"], "new.xyz is not a folder: use a folder, or a picture that ends in .png"),
         (["--draw", "new.gif"], "new.gif is not a folder: use a folder, or a picture that ends in .png"),
         (["--draw", "new.avi"], "or .tiff, or for a video .webm or .mp4"),
         (
@@ -295,10 +299,40 @@ def test_scenes_of_one_name_do_not_overwrite_each_others_pictures(folder: Path) 
 
 def test_a_drawing_never_takes_the_place_of_a_scene(folder: Path) -> None:
     before = (folder / "scenes" / "a.png").read_bytes()
-    result = detect(folder, folder / "scenes", "--draw", folder / "scenes", "--overwrite")
+    result = detect(folder, folder / "scenes" / "*.png", "--draw", folder / "scenes", "--overwrite")
     assert result.exit_code == 2
     assert "would replace the scene" in result.stderr
     assert (folder / "scenes" / "a.png").read_bytes() == before
+
+
+def test_a_picture_with_little_of_its_range_is_named(folder: Path) -> None:
+    """12 bits in a file of 16: what counts as noise is a fraction of the full range."""
+    deep = (scene(toy()).mean(0).numpy() * 4095).astype(np.uint16)
+    Image.fromarray(deep).save(folder / "dim.png")
+    Image.fromarray(deep * 16).save(folder / "full.png")
+    result = detect(folder, folder / "dim.png", folder / "full.png")
+    words = "% of the full range, so its edges count as noise: rescale its values."
+    assert re.findall(rf"^(.*): its brightest value is [56].* {words}$", result.stderr, re.MULTILINE) == [
+        str(folder / "dim.png")
+    ]
+    with pytest.warns(UserWarning, match=f"scene: its brightest value is .* {words[:-1]}"):
+        load_scene(deep)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load_scene(deep * 16)
+
+
+def test_drawings_are_not_written_among_scenes(folder: Path) -> None:
+    """The next run would search them."""
+    inner = folder / "scenes" / "drawn"
+    for arguments in ([folder / "scenes"], [inner, "--recursive"]):
+        result = detect(folder, folder / "scenes", "--draw", *arguments)
+        assert result.exit_code == 2
+        assert (
+            f"among the scenes of {folder / 'scenes'}, where the next run would search them" in result.stderr
+        )
+    assert not inner.exists()
+    assert detect(folder, folder / "scenes", "--draw", inner).exit_code == 0  # not searched
 
 
 def test_a_report_of_all_scenes(folder: Path) -> None:

@@ -70,6 +70,35 @@ def test_every_frame_of_a_gif(folder: Path) -> None:
     assert (folder / "drawn.mp4").is_file()
 
 
+@pytest.mark.parametrize("name", ["film.png", "film.webp", "film.avif"])
+def test_every_frame_of_an_animation(folder: Path, name: str) -> None:
+    frames = [to_image(scene(toy(), (70.0 + 3 * k, 60.0)) if k else empty()) for k in range(3)]
+    frames[0].save(folder / name, save_all=True, append_images=frames[1:], duration=100)
+    result = run(folder / "toy", folder / name)
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    told = [(line["frame"], line["time"], len(line["detections"])) for line in lines]
+    assert told == [(0, 0.0, 0), (1, 0.1, 1), (2, 0.2, 1)], result.output
+
+
+def test_every_page_of_a_tiff_is_a_picture_of_its_own(folder: Path) -> None:
+    """Pages of any size; what is on one says nothing of the next."""
+    pages = [to_image(scene(toy(), place)) for place in ((70.0, 60.0), (64.0, 66.0))]
+    pages.insert(1, to_image(empty()).crop((0, 0, 90, 80)))
+    pages[0].save(folder / "scan.tif", save_all=True, append_images=pages[1:])
+    result = run(folder / "toy", folder / "scan.tif", "--draw", folder / "drawn")
+    assert result.exit_code == 0, result.output
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    for index, (page, line) in enumerate(zip(pages, lines, strict=True)):
+        page.save(folder / "single.png")
+        single = json.loads(run(folder / "toy", folder / "single.png").stdout)
+        assert (line["frame"], line["width"], line["height"]) == (index, *page.size)
+        tracks = [item.pop("track") for item in line["detections"]]
+        assert tracks == [[1], [], [2]][index]
+        assert line["detections"] == single["detections"]
+    with open_video(str(folder / "drawn" / "scan.webm")) as video:
+        assert (video.size, len(list(video))) == (pages[0].size, 3)
+
+
 def test_a_video_among_pictures(folder: Path) -> None:
     """Of a folder both are looked at; the page says that there was a video."""
     (folder / "scenes").mkdir()

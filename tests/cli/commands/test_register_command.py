@@ -10,9 +10,12 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+import wherein
 from wherein.cli.commands.register_command import MotionName
 from wherein.cli.main import app
 from wherein.cli.register_run import describe
+from wherein.demo import ROBOT
+from wherein.errors import PictureError, TemplateError
 from wherein.motion import MOTIONS
 
 runner = CliRunner()
@@ -145,6 +148,45 @@ def test_what_cannot_be_read_is_named(folder: Path, arguments: list[str], role: 
     assert list(record) == [role, "error"]
     assert record["error"].startswith(f"{role}: {record[role]}: {words}")
     assert result.stderr == f"wherein: {record['error']}\n"
+
+
+def test_a_picture_of_several_frames_is_refused(folder: Path) -> None:
+    """Otherwise the first frame would be used, silently."""
+    frames = [Image.new("RGB", (64, 48), colour) for colour in ("red", "blue")]
+    frames[0].save(folder / "two.webp", save_all=True, append_images=frames[1:])
+    words = "this WebP has 2 frames: save the one that is meant as a PNG"
+    for role, arguments in {
+        "scene": ["two.webp", "motif.png"],
+        "motif": ["scene.png", "two.webp"],
+        "mask": ["scene.png", "motif.png", "--mask", "two.webp"],
+    }.items():
+        given = [str(folder / a) if "." in a else a for a in arguments]
+        result = runner.invoke(app, ["register", *given])
+        assert result.exit_code == 3
+        assert f"{role}: {folder / 'two.webp'}: {words}" in result.stderr
+    for scene, motif in (("two.webp", "motif.png"), ("scene.png", "two.webp")):
+        with pytest.raises(PictureError, match=words):
+            wherein.register(folder / scene, folder / motif)
+    with pytest.raises(TemplateError, match=words):
+        wherein.Template.load(folder / "two.webp")
+
+
+def test_the_motif_may_be_a_template(folder: Path) -> None:
+    """One without moving parts: its canvas is the motif, with its outline."""
+    picture = Image.open(folder / "motif.png").convert("RGB")
+    picture.putalpha(Image.new("L", picture.size, 255))
+    picture.save(folder / "alpha.png")
+    wherein.Template.load(folder / "alpha.png").save(folder / "thing")
+    wherein.Template.load(folder / "alpha.png").save(folder / "thing.zip")
+    records = []
+    for motif in ("alpha.png", "thing", "thing.zip"):
+        result = runner.invoke(app, ["register", str(folder / "scene.png"), str(folder / motif)])
+        assert result.exit_code == 0, result.stderr
+        records.append(json.loads(result.stdout)["matrix"])
+    assert records[0] == records[1] == records[2]
+    result = runner.invoke(app, ["register", str(folder / "scene.png"), str(ROBOT)])
+    assert result.exit_code == 2
+    assert re.search(r"is a template of \d+ parts: `wherein detect` finds it", result.stderr)
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def detect(
     resumed = resume is not None and has_begun(resume)
     outputs = OutputFiles(draw, report, maps, overwrite, export, export_format, resumed)
     outputs.check()
+    outputs.check_apart([Path(scene) for scene in scenes if Path(scene).is_dir()], recursive)
     check_order(template, scenes)
     console, listed = Console(quiet, as_json), list_scenes(scenes, recursive)
     use_ray = engine is Engine.RAY

@@ -28,7 +28,11 @@ class MotionName(StrEnum):
 def register(
     scene: Annotated[Path, typer.Argument(metavar="SCENE", help="Picture to search in.")],
     motif: Annotated[
-        Path, typer.Argument(metavar="MOTIF", help="Picture to search for. Its alpha channel is its mask.")
+        Path,
+        typer.Argument(
+            metavar="MOTIF",
+            help="Picture to search for, or a template without moving parts. Its alpha channel is its mask.",
+        ),
     ],
     motion: Annotated[MotionName, typer.Option(help="Type of transformation to fit.")] = MotionName.EUCLIDEAN,
     mask: Annotated[
@@ -88,9 +92,11 @@ def register(
 
 def _check_exist(**paths: Path | None) -> None:
     """Raise `UnreadableError` for a file that does not exist, before torch is loaded."""
+    from wherein.cli.input_files import check_exists
+
     for role, path in paths.items():
-        if path is not None and not path.exists():
-            raise UnreadableError(role, path, f"{role}: {path}: file not found")
+        if path is not None:
+            check_exists(role, path)
 
 
 def _parse_matrix(text: str | None) -> Any:

@@ -1,0 +1,1 @@
+"""Picture files with several frames."""
