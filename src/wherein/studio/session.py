@@ -12,12 +12,12 @@ from wherein.detect.detector import Detector
 from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.detect.search_range import Range
-from wherein.errors import ArgumentError, require
-from wherein.images.load import load_picture
+from wherein.errors import ArgumentError, WhereinError, require
 from wherein.images.picture import Picture
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import CalibrationKind, Calibrator
 from wherein.studio.id_map import IdMap
+from wherein.studio.scene_frames import frame_numbers, frames
 from wherein.template.bundle import Template
 
 
@@ -51,14 +51,26 @@ class SearchRequest(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class StudioScene:
-    """A scene and its label."""
+    """A scene.
 
-    name: str
+    Attributes:
+        file: the label of its file.
+        picture: its pixels.
+        frame: the number of the frame, if the file has several; from 0, as in the lines of `wherein detect`.
+    """
+
+    file: str
     picture: Picture
 
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
+    frame: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The label of the scene, as in the table of `wherein detect`."""
+        return self.file if self.frame is None else f"{self.file}: {self.frame}"
     """The detections in a scene, and how they were obtained.
 
     Attributes:
@@ -154,7 +166,7 @@ class Session:
         self._adding = threading.Lock()
         self._detectors: dict[tuple[object, ...], Detector] = {}
 
-    def add_scene(self, picture: Picture, name: str) -> str:
+    def add_scene(self, scene: StudioScene) -> str:
         """Keep a scene; returns its id.
 
         Raises:
@@ -167,15 +179,34 @@ class Session:
                 "or use `wherein detect` for a folder of scenes.",
             )
             require(
-                self.scenes.total + _area(picture) <= self.bounds.total_pixels,
+                self.scenes.total + _area(scene.picture) <= self.bounds.total_pixels,
                 f"The studio holds at most {self.bounds.total_pixels / 1e6:g} million pixels of scenes. "
                 "Remove some, or use smaller scenes.",
             )
-            return self.scenes.add(StudioScene(name, picture))
+            return self.scenes.add(scene)
 
-    def add_scene_file(self, path: Path, name: str) -> str:
-        """Load and keep a scene; returns its id."""
-        return self.add_scene(load_picture(path, max_pixels=self.bounds.pixels), name)
+    def add_scene_file(self, path: Path, name: str) -> tuple[list[str], int]:
+        """Load and keep each frame of a file as a scene, as many as the limits allow.
+
+        Returns:
+            The ids of the scenes, and the number of frames in the file.
+
+        Raises:
+            PictureError: the file is damaged or too large.
+            ArgumentError: there is no room for its first frame.
+        """
+        numbers, keys = frame_numbers(path), list[str]()
+        try:
+            for index, picture in enumerate(frames(path, numbers, self.bounds.pixels)):
+                keys.append(self.add_scene(StudioScene(name, picture, index if numbers[1:] else None)))
+        except ArgumentError:
+            if not keys:
+                raise
+        except WhereinError:  # a damaged frame: a part of the file would pass for the whole
+            for key in keys:
+                self.scenes.remove(key)
+            raise
+        return keys, len(numbers)
 
     def search(self, request: SearchRequest, scene: StudioScene) -> SearchResult:
         """Search a scene, with the best calibration that is available now."""
