@@ -18,6 +18,7 @@ from wherein.studio.calibrations import CalibrationKind
 from wherein.studio.downloads import RESULT_FORMATS, SceneResult, preview
 from wherein.studio.drafts import Draft, DraftPictures
 from wherein.studio.edge_paths import PathRequest, edge_path
+from wherein.studio.id_map import ExpiredIdError
 from wherein.studio.mask_outlines import alpha_outline
 from wherein.studio.scene_frames import frame_numbers
 from wherein.studio.session import SearchRequest, Session, StudioScene
@@ -78,12 +79,15 @@ class Api:
 
     def start(self) -> Answer:
         """The initial data of the page."""
-        name = self.session.target.name
+        name, latest, current = self.session.target.name, self.session.latest, self._current()
+        first = self.first if current is None else None
         return {
             "max_upload": self.session.bounds.upload,
             "default_turn": DEFAULT_TURN,
             "save": None if name is None else {"name": name},
-            "first": None if self.first is None else self._opened(self.first, self.first.name),
+            "first": None if first is None else self._opened(first, first.name),
+            "current": current,
+            "settings": None if latest is None else latest.settings(),
             "scenes": [_describe(key, scene.name, scene.picture) for key, scene in self.session.scenes],
         }
 
@@ -183,7 +187,15 @@ class Api:
         # A file outlives the session: it must not contain results of a substitute calibration.
         if result.kind is not CalibrationKind.MEASURED:
             raise ArgumentError("The calibration is still running. Try again when it is done.")
-        return NamedResult(scene.name, result.detections, result.detector)
+        return SceneResult(scene, result.detections, result.detector)
+
+    def _current(self) -> Answer | None:
+        """The draft of the session, for a browser that has none of its own; None if there is none."""
+        draft = self.pictures.latest
+        try:
+            return draft and {"draft": draft.model_dump(mode="json"), "picture": self._picture(draft.picture)}
+        except ExpiredIdError:
+            return None
 
     def _added_picture(self, path: Path, name: str) -> Answer:
         key = self.pictures.add_file(path, name)

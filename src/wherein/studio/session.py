@@ -48,6 +48,10 @@ class SearchRequest(BaseModel):
     polarity: Literal["same", "any"] = "same"
     region: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
 
+    def settings(self) -> dict[str, Any]:
+        """The settings without the template and the scenes, as the page keeps them."""
+        return self.model_dump(mode="json", include=SearchRequest.model_fields.keys() - {"template"})
+
 
 @dataclass(frozen=True, eq=False)
 class StudioScene:
@@ -61,16 +65,16 @@ class StudioScene:
 
     file: str
     picture: Picture
-
-
-@dataclass(frozen=True, eq=False)
-class SearchResult:
     frame: int | None = None
 
     @property
     def name(self) -> str:
         """The label of the scene, as in the table of `wherein detect`."""
         return self.file if self.frame is None else f"{self.file}: {self.frame}"
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
     """The detections in a scene, and how they were obtained.
 
     Attributes:
@@ -156,6 +160,7 @@ class Session:
     Attributes:
         searching: a lock for searches. Only one runs at a time, since it uses all cores and changes settings
             of a detector. It is reentrant, because an export holds it during all its searches.
+        latest: the last search, in whichever browser; None: there was none yet.
     """
 
     def __init__(self, bounds: Bounds, calibrator: Calibrator, target: SaveTarget) -> None:
@@ -163,6 +168,7 @@ class Session:
         self.scenes = IdMap[StudioScene]("scene", size=lambda one: _area(one.picture))
         self.templates = IdMap[Template]("template", bounds.templates)
         self.searching = threading.RLock()
+        self.latest: SearchRequest | None = None
         self._adding = threading.Lock()
         self._detectors: dict[tuple[object, ...], Detector] = {}
 
@@ -212,6 +218,7 @@ class Session:
         """Search a scene, with the best calibration that is available now."""
         with self.searching:
             detector, kind = self._detector(request)
+            self.latest = request
             found = detector(scene.picture, region=request.region)
             return SearchResult(found, detector, detector.threshold, kind)
 

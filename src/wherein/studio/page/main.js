@@ -5,7 +5,7 @@ import { fit, paintedTool, repaint, setPainter, setTool, view, zoom } from "./ca
 import { watchConnection } from "./connection.js";
 import { totalsText } from "./detection.js";
 import { $ } from "./dom.js";
-import { partById } from "./draft.js";
+import { fromMessage, partById } from "./draft.js";
 import { paintScene } from "./paint/detections.js";
 import { paintDraft } from "./paint/outlines.js";
 import "./panels/detections.js";
@@ -181,6 +181,12 @@ async function start() {
     const scene = session.scenes.some(({ id }) => id === stored.scene) ? stored.scene : getState().scene;
     const saved = stored.isSaved ? stored.draft : null;
     update({ settings: stored.settings, mode: stored.mode, scene, saved });
+  } else if (session.current) {
+    const draft = fromMessage(session.current.draft, session.current.picture);
+    reset(draft);
+    // As long as it is not changed here, nothing is lost when this tab is closed.
+    update({ saved: draft, settings: session.settings ?? getState().settings });
+    notify("This is a copy of the template that another browser has made. From now on each has its own.");
   } else if (session.first) {
     showTemplate(session.first);
     reset(getState().draft); // opening it is not a step to undo
