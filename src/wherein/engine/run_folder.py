@@ -22,7 +22,7 @@ from wherein.errors import require
 from wherein.files import atomic_file, write_errors
 from wherein.template.template_library import Library
 
-FORMAT = "wherein-run/1"
+FORMAT = "wherein-run/2"
 _SHARDS = "shards"
 _END = b"[]\n"
 """The last line of a complete file. After a power failure, a file may be truncated or contain zeros."""

@@ -16,7 +16,6 @@ class Kind(StrEnum):
     NEAR = "near"
     NOTHING = "nothing"
     ERROR = "error"
-    VIDEO = "video"
 
 
 LABELS = {
@@ -24,7 +23,6 @@ LABELS = {
     Kind.NEAR: "Near miss",
     Kind.NOTHING: "Nothing",
     Kind.ERROR: "Error",
-    Kind.VIDEO: "Video",
 }
 """The labels of the filters."""
 
@@ -41,6 +39,7 @@ class Card:
         count: the number of detections.
         score: the score of the best detection, or else of the best near miss, or else 0; for sorting.
         seconds: the time of the search.
+        frames: of a video, the number of frames with detections.
     """
 
     name: str
@@ -50,6 +49,7 @@ class Card:
     count: int = 0
     score: float = 0.0
     seconds: float = 0.0
+    frames: int = 0
 
     @property
     def file(self) -> str:
@@ -82,10 +82,8 @@ def scene_card(anchor: str, name: str, found: Detections) -> Card:
 
 
 def filters(cards: Sequence[Card]) -> list[Filter]:
-    """The filter for all scenes and those for each kind; the one for videos only if there are videos."""
+    """The filter for all scenes, and those for each kind."""
     counts = {kind: sum(card.kind == kind for card in cards) for kind in Kind}
-    if not counts[Kind.VIDEO]:
-        del counts[Kind.VIDEO]
     return [Filter("all", "All", len(cards)), *(Filter(kind, LABELS[kind], n) for kind, n in counts.items())]
 
 
