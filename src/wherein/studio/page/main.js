@@ -5,7 +5,7 @@ import { fit, paintedTool, repaint, setPainter, setTool, view, zoom } from "./ca
 import { watchConnection } from "./connection.js";
 import { totalsText } from "./detection.js";
 import { $ } from "./dom.js";
-import { fromMessage, partById } from "./draft.js";
+import { fromMessage, partById, renameObject } from "./draft.js";
 import { paintScene } from "./paint/detections.js";
 import { paintDraft } from "./paint/outlines.js";
 import "./panels/detections.js";
@@ -156,7 +156,7 @@ for (const tab of document.querySelectorAll("[data-mode-tab]")) {
 $("#object-name").addEventListener("change", (event) => {
   const name = event.target.value.trim();
   if (!name) notify("The object needs a name.", "error");
-  else if (name !== getState().draft.name) edit(`rename to “${name}”`, { ...getState().draft, name });
+  else if (name !== getState().draft.name) edit(`rename to “${name}”`, renameObject(getState().draft, name));
   event.target.value = getState().draft.name;
 });
 $("#object-name").addEventListener("keydown", (event) => event.key === "Enter" && event.target.blur());

@@ -33,7 +33,7 @@ async function loadPicture(file) {
   if (!loaded) return;
   const { outline, frames, ...picture } = loaded;
   const { draft, defaultTurn } = getState();
-  const name = file.name.replace(/\.[^.]*$/, "") || "object";
+  const name = file.name.replace(/\.[^.]*$/, "").trim() || "object";
   const empty = { ...emptyDraft(), name, picture };
   const [started, selected] = outline ? addPart(empty, outline, defaultTurn) : [empty, null];
   edit("load a picture", started, { selected, corner: null });
