@@ -111,6 +111,20 @@ def test_fingers_are_not_told_to_drop(someone: tuple[str, User]) -> None:
         assert ("drop or paste" in shown) == (size == "desktop"), shown
 
 
+def test_hints_are_for_the_fingers_or_for_the_mouse(someone: tuple[str, User]) -> None:
+    size, user = someone
+    one_part(user)
+    do = "Tap" if size == "phone" else "Click"
+    expect(user("#hint")).to_contain_text(f"{do} a part to select it.")
+    user.load("scene", *scenes()[:2])
+    point = "Tap" if size == "phone" else "Point at"
+    expect(user("#hint")).to_have_text(f"{point} a detection to highlight its parts.")
+    user.shot(f"42-hint-{size}")
+    user(".scene").nth(1).click()
+    expect(user("#totals")).to_have_text("1 found in 1 of 2 scenes")
+    expect(user("#hint")).to_be_hidden()  # there is no detection
+
+
 def test_no_shortcut_stands_without_its_heading(user: User) -> None:
     user("#help-open").click()
     sections = user("#keys section").evaluate_all(

@@ -21,6 +21,7 @@ import "./shortcuts.js";
 import { notify, reportError, setIdleStatus, withStatus } from "./status.js";
 import { edit, getState, history, reset, shownPicture, update, watch } from "./store.js";
 import "./template.js";
+import { byTouch } from "./text.js";
 import "./theme.js";
 import { inspectorTool } from "./tools/inspector.js";
 import { jointTool } from "./tools/joint.js";
@@ -54,9 +55,6 @@ function paint(context, ratio) {
   $("#zoom").textContent = `${Math.round(view.scale * 100)} %`;
 }
 
-/** Whether the user has fingers and no mouse: then there is nothing to drop. */
-const byTouch = () => matchMedia("(pointer: coarse)").matches;
-
 /** The text of the status bar: the number of detections, or the next step. */
 function detectStatus(state) {
   const { draft, scenes, results, scene } = state;
@@ -83,18 +81,27 @@ watch(["mode", "draft", "scenes", "uploads"], (state) => {
   $("#empty-template").hidden = !(state.mode === "template" && empty);
   $("#empty-detect").hidden = !(state.mode === "detect" && empty);
   $("#empty-detect-template").hidden = state.draft.parts.length > 0;
-  $("#zooms").hidden = $("#hint").hidden = empty;
+  $("#zooms").hidden = empty;
   for (const tab of document.querySelectorAll("[data-mode-tab]")) {
     tab.setAttribute("aria-selected", String(tab.dataset.modeTab === state.mode));
     tab.tabIndex = tab.dataset.modeTab === state.mode ? 0 : -1;
   }
 });
 
-watch(["mode", "tool", "draft", "redrawing"], ({ mode, tool, draft, redrawing }) => {
-  const current = mode === "detect" ? inspectorTool : draft.picture ? TOOLS.get(tool) : panTool;
-  const redrawn = partById(draft, redrawing);
-  setTool(current);
-  $("#hint-text").textContent = redrawn ? `Redraw “${redrawn.name}”. ${current.hint}` : current.hint;
+const toolOf = ({ mode, tool, draft }) =>
+  mode === "detect" ? inspectorTool : draft.picture ? TOOLS.get(tool) : panTool;
+
+watch(["mode", "tool", "draft", "redrawing", "scene", "results"], (state) => {
+  const { hint, touchHint = hint } = toolOf(state);
+  const redrawn = partById(state.draft, state.redrawing);
+  const text = byTouch() ? touchHint : hint;
+  $("#hint-text").textContent = redrawn ? `Redraw “${redrawn.name}”. ${text}` : text;
+  $("#hint").hidden = !text || !shownPicture();
+});
+
+watch(["mode", "tool", "draft", "redrawing"], (state) => {
+  const { tool, draft } = state;
+  setTool(toolOf(state));
   for (const button of document.querySelectorAll("[data-tool]")) {
     button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
     button.disabled = !draft.picture || (button.dataset.tool === "joint" && !draft.parts.length);
