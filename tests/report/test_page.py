@@ -16,7 +16,7 @@ from pages import HOSTILE, ParsedPage, parsed
 from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.images.motif import Motif
-from wherein.report.key_frames import KeyFrames
+from wherein.report.films.key_frames import KeyFrames
 from wherein.report.page import page
 from wherein.report.rendered_scene import VideoFacts
 from wherein.template import Library, Template

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from wherein.cli.console import NONE_FOUND, SOME_UNREADABLE, UNREADABLE
-from wherein.report.found_text import found_text
 
 
 @dataclass
@@ -56,6 +55,9 @@ class Totals:
         scenes = self.read + self._not_searched
         found = "No scene could be searched"
         if self.read:
+            # Imported here: it loads torch, and without a readable scene the command ends before that.
+            from wherein.report.scene_card import found_text
+
             found = found_text(self.found, scenes, self.with_detections, self.in_videos, self.frames)
         left_out = [f"{self.missing} not found"] if self.missing else []
         left_out += [f"{self.unreadable} unreadable"] if self.unreadable else []

@@ -22,7 +22,7 @@ from wherein.engine.scene_rows import detection_rows
 from wherein.errors import MissingError, PictureError, RegionError
 from wherein.files import save, write_errors
 from wherein.images.load import load_picture
-from wherein.report.key_frames import KeyFrames
+from wherein.report.films.key_frames import KeyFrames
 from wherein.report.rendered_scene import SceneRenderer, VideoFacts
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.video.source import Video, camera_index, open_video

@@ -20,10 +20,9 @@ from markupsafe import Markup
 from wherein.detect.result import Detections
 from wherein.files import atomic_file
 from wherein.report.convergence_plot import AXES, MAX_SCORED_ZNCC
-from wherein.report.found_text import found_text
 from wherein.report.html_format import render, stream
 from wherein.report.rendered_scene import RenderedScene, SceneRenderer, anchor, score_views
-from wherein.report.scene_card import Card, Kind, common_folder, filters
+from wherein.report.scene_card import Card, Kind, common_folder, filters, found_text
 from wherein.report.stopwatch import Stopwatch
 from wherein.report.template_view import template_view
 from wherein.report.times import SceneTimes, summarize

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from wherein.detect.result import Detections
 from wherein.images.eight_bit import to_image
 from wherein.images.picture import is_reduced
+from wherein.report.films.key_frames import KeyFrames
+from wherein.report.films.video_view import timeline, video_card
 from wherein.report.html_format import render
 from wherein.report.image_uri import picture_uri
-from wherein.report.key_frames import KeyFrames
 from wherein.report.part_entries import PartEntry, library_entries
 from wherein.report.scene_card import Card, Kind, scene_card
 from wherein.report.scene_view import SceneView, SceneViewer
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.report.template_view import ScoreView, score_view
 from wherein.report.times import laps_of
-from wherein.report.video_view import timeline, video_card
 from wherein.template.template_library import Library
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from wherein.studio.drafts import Draft, DraftPictures
 from wherein.studio.edge_paths import PathRequest, edge_path
 from wherein.studio.id_map import ExpiredIdError
 from wherein.studio.mask_outlines import alpha_outline
-from wherein.studio.scene_frames import frame_numbers
-from wherein.studio.session import SearchRequest, Session, StudioScene
+from wherein.studio.scene_frames import StudioScene, frame_numbers
+from wherein.studio.session import SearchRequest, Session
 from wherein.studio.uploads import label, read_upload
 from wherein.template.bundle import Template
 from wherein.template.part_limits import DEFAULT_TURN
@@ -192,8 +192,10 @@ class Api:
     def _current(self) -> Answer | None:
         """The draft of the session, for a browser that has none of its own; None if there is none."""
         draft = self.pictures.latest
+        if draft is None:
+            return None
         try:
-            return draft and {"draft": draft.model_dump(mode="json"), "picture": self._picture(draft.picture)}
+            return {"draft": draft.model_dump(mode="json"), "picture": self._picture(draft.picture)}
         except ExpiredIdError:
             return None
 

@@ -18,7 +18,7 @@ from wherein.formats.coco import coco
 from wherein.images.eight_bit import to_image
 from wherein.images.picture import Picture
 from wherein.report.page import page
-from wherein.studio.session import StudioScene
+from wherein.studio.scene_frames import StudioScene
 from wherein.template.bundle import Template
 
 _MAX_SIDE = 3000

@@ -1,6 +1,7 @@
-"""The frames of an uploaded file: those of an animation, or the pages of a TIFF."""
+"""Scenes, and the frames of an uploaded file: those of an animation, or the pages of a TIFF."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import ExifTags, Image
@@ -14,6 +15,26 @@ _FORMATS = ("AVIF", "GIF", "PNG", "TIFF", "WEBP")
 
 _COPY_OR_MASK = 0x5
 """Bits of the tag NewSubfileType: the page is a smaller copy of another one, or its mask."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudioScene:
+    """A scene.
+
+    Attributes:
+        file: the label of its file.
+        picture: its pixels.
+        frame: the number of the frame, if the file has several; from 0, as in the lines of `wherein detect`.
+    """
+
+    file: str
+    picture: Picture
+    frame: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The label of the scene, as in the table of `wherein detect`."""
+        return self.file if self.frame is None else f"{self.file}: {self.frame}"
 
 
 def frame_numbers(path: Path) -> list[int]:

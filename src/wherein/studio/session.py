@@ -17,7 +17,7 @@ from wherein.images.picture import Picture
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import CalibrationKind, Calibrator
 from wherein.studio.id_map import IdMap
-from wherein.studio.scene_frames import frame_numbers, frames
+from wherein.studio.scene_frames import StudioScene, frame_numbers, frames
 from wherein.template.bundle import Template
 
 
@@ -51,26 +51,6 @@ class SearchRequest(BaseModel):
     def settings(self) -> dict[str, Any]:
         """The settings without the template and the scenes, as the page keeps them."""
         return self.model_dump(mode="json", include=SearchRequest.model_fields.keys() - {"template"})
-
-
-@dataclass(frozen=True, eq=False)
-class StudioScene:
-    """A scene.
-
-    Attributes:
-        file: the label of its file.
-        picture: its pixels.
-        frame: the number of the frame, if the file has several; from 0, as in the lines of `wherein detect`.
-    """
-
-    file: str
-    picture: Picture
-    frame: int | None = None
-
-    @property
-    def name(self) -> str:
-        """The label of the scene, as in the table of `wherein detect`."""
-        return self.file if self.frame is None else f"{self.file}: {self.frame}"
 
 
 @dataclass(frozen=True, eq=False)

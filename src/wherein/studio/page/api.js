@@ -12,7 +12,7 @@ let reportAnswer = () => {};
 export class StudioError extends Error {}
 
 /** The server no longer keeps a `kind` of object with the requested id, such as “template”. */
-export class ExpiredError extends StudioError {
+class ExpiredError extends StudioError {
   constructor(message, kind) {
     super(message);
     this.kind = kind;

@@ -6,8 +6,8 @@ import pytest
 
 from walkers import logo
 from wherein.detect.result import Detections
-from wherein.report.key_frames import KeyFrames
-from wherein.report.video_view import timeline, video_card
+from wherein.report.films.key_frames import KeyFrames
+from wherein.report.films.video_view import timeline, video_card
 
 
 def frame(score: float) -> Detections:

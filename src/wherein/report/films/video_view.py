@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from wherein.detect.score import rounded_down
-from wherein.report.key_frames import KeyFrames
+from wherein.report.films.key_frames import KeyFrames
 from wherein.report.scene_card import Card, Kind
 
 _COLUMNS = 240
