@@ -16,6 +16,7 @@ from wherein.detect.fast.pieces import Pieces
 from wherein.images.eight_bit import to_image
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
+from wherein.making import Outline
 from wherein.motion.homography import angle_at, mapped
 from wherein.template import Part, Template, Tree
 from wherein.template.pose import matrices, placed
@@ -219,3 +220,42 @@ def off(of: Template, name: str, found: Array, truth: Array) -> tuple[float, flo
     middle = centre(of, name)
     pixels = np.linalg.norm(mapped(found, middle) - mapped(truth, middle))
     return float(pixels), between(angle(found, middle), angle(truth, middle))
+
+
+DIAL_RADIUS, NEEDLE_LENGTH = 80.0, 66.0
+
+
+def dial() -> Template:
+    """A round dial with a needle that points to the right, as seen from in front."""
+    side = int(2 * DIAL_RADIUS + 1)
+    rows, columns = torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")
+    middle = (DIAL_RADIUS, DIAL_RADIUS)
+    inside = ((rows - DIAL_RADIUS) ** 2 + (columns - DIAL_RADIUS) ** 2 <= DIAL_RADIUS**2).float()
+    plate = Part(
+        "plate", "dial", Motif(0.5 + noise(side, side, 5) / 2, inside), (0.0, 0.0), middle, 0.0, True
+    )
+    width = int(NEEDLE_LENGTH) + 13
+    # It is pointed, and has a tail.
+    along, across = torch.arange(width).float(), torch.arange(11).float() - 5
+    mask = (across.abs()[:, None] <= 5 - 4 * along / width).float()
+    dark = torch.tensor((0.1, 0.0, 0.05))[:, None, None].expand(3, 11, width).contiguous()
+    needle = Part("needle", "dial", Motif(dark, mask), (68.0, 75.0), (12.0, 5.0), 180.0, False)
+    return template(group("dial", pivot=middle), plate, needle, size=(side, side))
+
+
+def dial_photograph(root: Array, turn: float = 0.0) -> Tensor:
+    """A photograph of the dial at a pose, with its needle turned."""
+    return painted(dial(), root, {"needle": turn}, on=photo("coffee", 320, 280))[0]
+
+
+def dial_outlines(root: Array) -> list[Outline]:
+    """The outlines of its parts in a photograph at that pose, with the needle at rest."""
+    parts, around = dial().parts, np.radians(np.arange(0, 360, 5))
+    axle = parts["needle"].joint
+    rim = DIAL_RADIUS * (1 + np.stack((np.cos(around), np.sin(around)), 1))
+    strip = dial().outlines["needle"] + parts["needle"].at
+    x, y = mapped(root, axle).tolist()
+    return [
+        Outline("plate", mapped(root, rim)),
+        Outline("needle", mapped(root, strip), parent="plate", pivot=(x, y), turn=180.0),
+    ]

@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 from typer.main import get_command
 from typer.testing import CliRunner
 
 import wherein
 from detecting import made_up, photo
-from tools.doc_pictures import overexposed
 from wherein.cli.demo_run import write_pictures
 from wherein.cli.main import app
 from wherein.demo import GAUGE, ROBOT
@@ -27,7 +25,6 @@ from wherein.detect import Calibration
 from wherein.detect.calibration import measure
 from wherein.detect.search_range import Range
 from wherein.images.eight_bit import to_image
-from wherein.images.motif import Motif
 from wherein.template import Template
 from wherein.template.pose import matrices, placed
 from wherein.template.render import render
@@ -55,7 +52,6 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _robot(folder)
     _toy(folder)
     _motif(folder)
-    _gauge(folder)
     return folder
 
 
@@ -95,19 +91,6 @@ def _motif(folder: Path) -> None:
     Image.fromarray(picture[30:70, 40:90]).save(folder / "motif.png")
 
 
-def _gauge(folder: Path) -> None:
-    """One photograph of the drawn gauge, facing it, and two in which it is tilted: one has a white glare."""
-    template = Template.load(GAUGE)
-    wall = photo("gravel", 448, 420) * 0.4
-    root = placed(0.0, 1.0, (215.5, 207.5), template.centre)
-    facing = matrices(template.parts, root, {"needle": -27.0})
-    to_image(render(wall, template, facing)).save(folder / "dial.png")
-    (folder / "gauges").mkdir()
-    shown = gauge_scene(template, 0)
-    to_image(shown.pixels).save(folder / "gauges" / "a.png")
-    to_image(overexposed(shown, template)).save(folder / "gauges" / "glare.png")
-
-
 @pytest.fixture
 def here(pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of one's own, in which no calibration takes time."""
@@ -128,16 +111,9 @@ def without_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "calibrate", calibrate)
 
 
-def _names() -> dict[str, object]:
-    """What the README's block for researchers takes as given."""
-    picture = torch.rand(1, 96, 128, generator=torch.Generator().manual_seed(0))
-    starts = torch.tensor([[[1.0, 0, 40], [0, 1, 30], [0, 0, 1]]])
-    return {"scene": picture, "motif": Motif.whole(picture[:, 30:70, 40:90]), "starts": starts}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_block_runs(page: Path, here: Path) -> None:
-    names = _names()
+    names: dict[str, object] = {}
     for language, text in blocks(page):
         assert language in KNOWN, f"nobody would run {language}"
         if language == "python":

@@ -20,11 +20,11 @@ from tools.robot.shapes import ellipse, polygon, ring
 from tools.robot.sheet import Sheet
 from wherein import Calibration, Detections, Detector, Template
 from wherein.demo import GAUGE
-from wherein.demo.gauge_scene import NEEDLE, GaugeScene, gauge_scene
+from wherein.demo.dial_pictures import overexposed
+from wherein.demo.gauge_scene import NEEDLE, gauge_scene
 from wherein.images.eight_bit import to_image
 from wherein.images.load import load_picture
 from wherein.images.motif import Motif
-from wherein.motion.field import lattice, transform
 from wherein.motion.homography import mapped
 from wherein.template.paint import paint
 from wherein.template.pose import placed, tilted
@@ -48,26 +48,6 @@ def gauge() -> Template:
     """The gauge of the demonstration."""
     # Without a source, its calibration is stored in the cache and not inside the package.
     return replace(Template.load(GAUGE), source=None)
-
-
-def overexposed(shown: GaugeScene, template: Template) -> Pixels:
-    """The scene with a reflection of the sun over the needle: white there, with a halo."""
-    needle = template.parts[NEEDLE]
-    assert needle.reading is not None
-    turns, values = zip(*needle.reading.at, strict=True)
-    angle = np.radians(np.interp(shown.value, values, turns))
-    x, y = needle.joint
-    ahead = np.array((np.sin(angle), -np.cos(angle)))
-    middle = np.array((x, y)) + 25 * ahead
-    along = np.array(((ahead[0], ahead[1]), (-ahead[1], ahead[0])))
-    # The spot is an ellipse along the needle, in the canvas; scene pixels are mapped back to the canvas.
-    to_spot = np.eye(3)
-    to_spot[:2, :2], to_spot[:2, 2] = along, -along @ middle
-    back = torch.from_numpy(to_spot @ np.linalg.inv(shown.root))
-    height, width = shown.pixels.shape[-2:]
-    u, v = transform(back, lattice(height, width, back)).unbind(-1)
-    spot = torch.sigmoid((1.0 - torch.hypot(u / 75, v / 42)) * 9)
-    return (shown.pixels + 1.6 * spot.float()).clamp(0, 1)
 
 
 def glass() -> Motif:

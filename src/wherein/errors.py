@@ -4,6 +4,9 @@ Exceptions are for wrong arguments and unreadable files. A fit that does not con
 result has a `wherein.Status`.
 """
 
+_LONGEST = 300
+"""Maximum number of characters of a quoted text. A choice: three lines of a terminal."""
+
 
 class WhereinError(Exception):
     """Base class of all exceptions that this package raises on purpose."""
@@ -41,3 +44,15 @@ def require(condition: bool, message: str) -> None:
     """Raise `ArgumentError` with `message` unless `condition` holds."""
     if not condition:
         raise ArgumentError(message)
+
+
+def brief(text: object) -> str:
+    """The text of an error of another package, or a name from a file, on one line and not too long.
+
+    Some packages quote the data that they could not read. An error without text gives its type.
+
+    >>> brief(ValueError("bad\\nbytes"))
+    'bad bytes'
+    """
+    line = " ".join(str(text).split()) or type(text).__name__
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -3,6 +3,7 @@
 import os
 import secrets
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -18,6 +19,10 @@ _ZIP_END, _ZIP_END_SIZE = b"PK\5\6", 22
 
 ZARR_MARKS = (".zgroup", ".zarray", "zarr.json")
 """A folder with one of these files is a picture in the format Zarr."""
+
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Supported compression methods of archives. bzip2 and LZMA are refused, since they unpack a whole block at
+once, however large: a file of 1,384 bytes took 3.2 GB of memory."""
 
 _ZIP64 = b"PK\6\7"
 """Signature 20 bytes before the end record of a Zip64 archive, one of more than 4 GB or 65,535 files."""

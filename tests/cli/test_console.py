@@ -130,3 +130,12 @@ def test_quiet_leaves_results(capsys: pytest.CaptureFixture[str]) -> None:
         console.warning("warning")
     result = '{"scene": "ä.png"}\ntext\n'
     assert capsys.readouterr() == (2 * result, "message\nwherein: warning\n")
+
+
+def test_names_do_not_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file name may have any character: these would change colours, the title, or what is on the screen."""
+    console, name = Console(), "a\x1b[31m\x9b2J\rb.png"
+    console.text(name)
+    console.message(f"{name}: file not found")
+    shown = r"a\x1b[31m\x9b2J\rb.png"
+    assert capsys.readouterr() == (f"{shown}\n", f"{shown}: file not found\n")

@@ -2,10 +2,12 @@
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -85,6 +87,44 @@ def test_what_a_process_has_not_finished_writing_is_deleted(tmp_path: Path) -> N
 def test_an_error_is_the_callers() -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         list(in_processes(failing, ["1", "x"], 2))
+
+
+class PeculiarError(Exception):
+    """Pickled with its message alone, and so made without its other argument."""
+
+    def __init__(self, what: str, place: int) -> None:
+        super().__init__(f"{what} at {place}")
+
+
+def peculiar() -> Callable[[str], None]:
+    def fail(name: str) -> None:
+        raise PeculiarError(name, 3)
+
+    return fail
+
+
+def test_an_error_that_cannot_be_unpickled_is_told_in_words() -> None:
+    with pytest.raises(RuntimeError, match="PeculiarError: a at 3"):
+        list(in_processes(peculiar, ["a"], 1))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals cannot be deferred here")
+def test_ctrl_c_while_a_process_starts_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = multiprocessing.get_context("spawn").Process
+    start = process.start
+
+    def interrupted(self: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        start(self)
+
+    monkeypatch.setattr(process, "start", interrupted)
+    workers = LocalWorkers(partial(adding, 7))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            workers.start()
+    finally:
+        workers.close()
+    assert not multiprocessing.active_children()
 
 
 def test_a_process_that_dies_is_told() -> None:

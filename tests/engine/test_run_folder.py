@@ -8,7 +8,7 @@ import pytest
 from detecting import toy
 from wherein.engine.manifest import Entry, SceneFile, Shard, has_begun
 from wherein.engine.run_folder import RunFolder, shard_file, write_shard
-from wherein.engine.scene_events import Failed, PictureDone, SceneEvent, SceneLine, Unreadable
+from wherein.engine.scene_events import Failed, OutsideRegion, PictureDone, SceneEvent, SceneLine, Unreadable
 from wherein.errors import ArgumentError
 from wherein.template.template_library import Library
 
@@ -85,18 +85,42 @@ def test_a_folder_belongs_to_one_run(tmp_path: Path) -> None:
 
 
 def test_scenes_whose_drawing_is_gone_are_searched_again(tmp_path: Path) -> None:
-    drawn, gone, broken = (
+    drawn, gone, outside = (
         Entry(k, SceneFile(Path(name)), tmp_path / f"{name}.png", name)
-        for k, name in enumerate(("drawn", "gone", "broken"))
+        for k, name in enumerate(("drawn", "gone", "outside"))
     )
     folder = opened(tmp_path / "run")
     for entry in (drawn, gone):
         write_shard(folder.path, Shard((entry,)), work)
-    write_shard(folder.path, Shard((broken,)), lambda _: [Unreadable("no picture")])
+    write_shard(folder.path, Shard((outside,)), lambda _: [OutsideRegion("beyond")])
     (tmp_path / "drawn.png").touch()
     folder = opened(tmp_path / "run")
-    folder.forget_undrawn((drawn, gone, broken))
-    assert [folder.has(entry) for entry in (drawn, gone, broken)] == [True, False, True]
+    folder.forget_undrawn((drawn, gone, outside))
+    assert [folder.has(entry) for entry in (drawn, gone, outside)] == [True, False, True]
+
+
+def test_what_could_not_be_read_is_read_again(tmp_path: Path) -> None:
+    """A disk may be mounted again, a package installed: neither changes the size and time of a file."""
+    shard = Shard(entries("a", "b", "c", "d"))
+    folder = opened(tmp_path / "run")
+    write_shard(folder.path, shard, lambda entry: [Unreadable("gone")] if entry.key in "bd" else work(entry))
+    folder.add(shard)
+    assert [list(folder.read(entry)) for entry in shard.entries[1::2]] == [[Unreadable("gone")]] * 2
+    again = opened(tmp_path / "run")
+    assert [again.has(entry) for entry in shard.entries] == [True, False, True, False]
+
+
+def test_files_of_others_in_a_folder_of_this_name_are_left_alone(tmp_path: Path) -> None:
+    """As in data sets that consist of shards, or in a run whose first file is damaged."""
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "00.tar").touch()
+    with pytest.raises(ArgumentError, match="has other files"):
+        opened(tmp_path, overwrite=True)
+    folder = opened(tmp_path / "run")
+    write_shard(folder.path, Shard(entries("a")), work)
+    (tmp_path / "run" / "run.json").write_bytes(b"")
+    with pytest.raises(ArgumentError, match="has other files"):
+        opened(tmp_path / "run", threshold=0.6)
 
 
 def test_what_failed_is_not_kept(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from wherein.cli.commands import detect_command
 from wherein.cli.console import Console
 from wherein.cli.main import app
 from wherein.detect import Detector
+from wherein.engine import scene_work
 from wherein.engine.batch import Batch, finish_with
 from wherein.engine.detect_job import DetectJob
 from wherein.engine.manifest import SceneFile, Shard, manifest
@@ -202,6 +203,20 @@ def test_a_scene_that_kills_its_worker(many: Path, monkeypatch: pytest.MonkeyPat
     tries = {path.name: path.stat().st_size for path in (many / "marks").iterdir()}
     assert {name for name, count in tries.items() if count > 1} == {"4.png", "7.png"}
     assert max(tries.values()) == 2
+
+
+def test_a_scene_is_decoded_by_workers_only(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first scene too, although it is known before that there is something to search."""
+
+    def killed(*_: object, **__: object) -> None:
+        raise AssertionError("decoded in the process of the run")
+
+    monkeypatch.setattr(scene_work, "load_picture", killed)
+    for path in sorted((many / "scenes").iterdir())[2:]:
+        path.unlink()
+    result = detect(many, "--workers", "2")
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == 2
 
 
 def children(process: int) -> list[int]:

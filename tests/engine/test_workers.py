@@ -32,20 +32,25 @@ class Pretended:
     together: list[set[Group]] = field(default_factory=list)
     busy: list[set[int]] = field(default_factory=list)
     closed: bool = False
+    dead: set[int] = field(default_factory=set)
 
     def start(self) -> int:
         self.count += 1
         self.pending.append((self.count, None))
         return self.count
 
-    def send(self, worker: int, task: Group) -> None:
-        self.pending.append((worker, task))
+    def send(self, worker: int, task: Group) -> bool:
+        if worker not in self.dead:
+            self.pending.append((worker, task))
+        return worker not in self.dead
 
     def wait(self) -> list[Event]:
         assert self.pending, "nothing is under way: it would wait for ever"
         self.together.append({task for _, task in self.pending if task is not None})
         self.busy.append({worker for worker, task in self.pending if task is not None})
         worker, task = self.pending.pop(0)
+        if worker in self.dead:
+            return [Died(worker, "killed")]
         if task is None:
             return [self.starts(worker)]
         self.tried[task] += 1
@@ -117,6 +122,24 @@ def test_a_task_that_waits_behind_one_that_kills_the_worker_is_not_to_blame() ->
     assert [one.failure is None for one in finished] == [True] * 5 + [False]
     assert [one.result for one in finished[:5]] == list("BCDEF"), "in the same order, each once"
     assert workers.tried[Group(("b",))] == 1
+
+
+def test_a_task_is_not_to_blame_if_its_worker_died_before_it_was_sent() -> None:
+    """The worker dies idle, after its last task, and before its death is noticed: the second try is due."""
+    workers = Pretended(well)
+
+    def behave(worker: int, task: Group, tries: int) -> Event:
+        if task == Group(("a",)) and tries == 1:
+            return Died(worker, "killed")
+        if task == Group(("c",)):
+            workers.dead.add(worker)
+            workers.pending.append((worker, None))
+        return well(worker, task, tries)
+
+    workers.behave = behave
+    finished = list(supervised(workers, singles("abc"), 1))
+    assert [one.failure for one in finished] == [None] * 3
+    assert workers.tried[Group(("a",))] == 2
 
 
 def test_of_a_task_of_several_only_the_culprit_fails() -> None:

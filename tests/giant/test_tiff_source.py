@@ -184,6 +184,29 @@ def test_a_jpeg_that_is_larger_than_its_tile_is_not_decoded(tmp_path: Path) -> N
         source.stored((0, 0, 64, 64), 1)
 
 
+@pytest.mark.parametrize("skipped", [b"\xff", b"\xff\xd0", b"\xff\x01", b"\xff\x00"])
+def test_a_jpeg_with_two_headers_is_not_decoded(tmp_path: Path, skipped: bytes) -> None:
+    """Decoders skip these bytes. Taken for a segment, they would lead past the header to a made-up one."""
+    path = written(tmp_path / "it.tif", SMOOTH[:64, :64], compression="jpeg", tile=(64, 64))
+    (begin,), (count,) = tiles_of(path)
+    data = path.read_bytes()
+    jpeg = data[begin : begin + count]
+    at = jpeg.index(b"\xff\xc0")
+    header, rest = jpeg[at : at + 19], jpeg[2:at] + jpeg[at + 19 :]
+    large = header[:5] + b"\x07\xd0\x07\xd0" + header[9:]
+    head = jpeg[:2] + skipped + large
+    # As a marker with a length, the skipped bytes end here. Comments fill the gap; the last has the header.
+    end = 4 + int.from_bytes(head[4:6], "big")
+    while end - len(head) > 2**15:
+        head += b"\xff\xfe\x40\x00" + bytes(2**14 - 2)
+    comment = bytes(end - len(head) - 4) + header
+    made = head + b"\xff\xfe" + (len(comment) + 2).to_bytes(2, "big") + comment + rest
+    path.write_bytes(data + made)
+    patched(patched(path, 324, len(data)), 325, len(made) if len(made) < 2**16 else 2**16 - 1)
+    with TiffSource(path) as source, pytest.raises(PictureError, match="a JPEG without a header"):
+        source.stored((0, 0, 64, 64), 1)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_bytes_are_an_error_or_a_picture(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)

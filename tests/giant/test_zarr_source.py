@@ -93,6 +93,20 @@ def test_a_store_in_a_zip(tmp_path: Path, inside: str) -> None:
     check(path, RGB)
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("packed", ["zarr.json", "c/0/0/0"])
+def test_compression_that_needs_much_memory_is_refused(tmp_path: Path, method: int, packed: str) -> None:
+    """It unpacks a whole block at once: 993 bytes took 2.3 GB, whatever size the member declares."""
+    folder, path = written(tmp_path / "it.zarr"), tmp_path / "packed.zarr.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in folder.rglob("*"):
+            name = file.relative_to(folder).as_posix()
+            archive.write(file, name, method if name == packed else None)
+    refused = pytest.raises(PictureError, match=f"compresses {packed} in another way than by deflate")
+    with refused, ZarrSource(path) as source:
+        source.stored(BOX, 1)
+
+
 def test_chunks_that_were_left_out_have_the_fill_value(tmp_path: Path) -> None:
     path = written(tmp_path / "it.zarr", RGB, fill_value=9)
     shutil.rmtree(path / "c" / "0" / "0")

@@ -259,6 +259,7 @@ def test_a_soft_mask_stays_soft():
         (np.array([[0, np.inf, -np.inf]], np.float16), "2 values are NaN or infinite"),
         (torch.zeros(2, 4, 4), "the tensor has shape (2, 4, 4): it must be (H, W), (1, H, W), (3, H, W) or"),
         (torch.zeros(40, 50, 3), "it looks like (H, W, C): use tensor.permute(2, 0, 1)"),
+        (torch.zeros(2, 3, 40, 50), "for several pictures use a list, as list(batch) makes"),
         (torch.zeros(1, 3, 4, 4), "the tensor has shape (1, 3, 4, 4)"),
         (torch.zeros(3, 4, 0), "the picture is empty, (4, 0): it must have at least one pixel"),
         (torch.zeros(4, 4, dtype=torch.int32), "the tensor has type torch.int32: it must be uint8, uint16"),

@@ -84,6 +84,13 @@ def test_large_motifs_are_sampled_and_tensors_will_do() -> None:
     assert wherein.certainty(picture, picture[:, 40:390, 20:560], found) < ENOUGH
 
 
+def test_a_large_motif_may_be_a_pixel_off() -> None:
+    """As a pose that edges found: its error grows with the motif, as the cells do."""
+    picture = torch.from_numpy(photographs.load("coffee").copy()).permute(2, 0, 1)
+    near = known(np.array([[1, 0, 21.0], [0, 1, 29.5]]))
+    assert wherein.certainty(picture, picture[:, 30:380, 20:560], near) > 0.5
+
+
 @pytest.mark.parametrize("wrong", [3, None, np.eye(3)])
 def test_only_registrations_are_tested(wrong: object) -> None:
     with pytest.raises(wherein.ArgumentError, match="must be what `register` returned"):

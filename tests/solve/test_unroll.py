@@ -1,5 +1,7 @@
 """Unrolled networks: the solver itself, with gradients to everything that sets it."""
 
+import inspect
+
 import pytest
 import torch
 from torch import Tensor
@@ -183,3 +185,17 @@ def test_an_item_without_a_number_leaves_the_others_gradients_alone(
     lost[1, 0, 0] = torch.nan
     for together, alone in zip(gradients(lost), gradients(BASE[:1]), strict=True):
         torch.testing.assert_close(together, alone)
+
+
+def test_what_is_given_is_checked(scene: Tensor, motif: Motif) -> None:
+    stage = UnrolledStage(Plain(sigma=1.0), GaussNewtonLayers(2))
+    network = Unrolled(motif, Translation(), [stage])
+    start = torch.eye(3, dtype=scene.dtype)[None]
+    assert torch.equal(network(scene, start[:, :2]).matrix, network(scene, start).matrix)
+    plain = {name: inspect.unwrap(getattr(Unrolled, name)) for name in ("__init__", "forward")}
+    with pytest.raises(ArgumentError, match=r"motif must be a Motif, but is a Tensor: use Motif\.whole"):
+        plain["__init__"](network, motif.pixels, Translation(), [stage])
+    with pytest.raises(ArgumentError, match="scene must be a tensor, but is a ndarray"):
+        plain["forward"](network, scene.numpy(), start)
+    with pytest.raises(ArgumentError, match=r"base must have shape .* but has \(3, 3\)"):
+        plain["forward"](network, scene, start[0])

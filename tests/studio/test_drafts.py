@@ -1,15 +1,18 @@
 """Templates that are opened as drafts, edited and compiled again."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from detecting import group, leaf, noise, template, walker
+from detecting import dial_outlines, dial_photograph, group, leaf, noise, template, walker
 from walkers import SCALE, gauge
 from wherein.demo import ROBOT
 from wherein.errors import TemplateError
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
+from wherein.making import cut
 from wherein.studio.drafts import (
     Draft,
     DraftPicture,
@@ -19,6 +22,7 @@ from wherein.studio.drafts import (
     opaque_canvas,
 )
 from wherein.template import Reading, Template
+from wherein.template.pose import placed, tilted
 
 
 def opened(of: Template) -> tuple[Draft, DraftPicture]:
@@ -189,3 +193,20 @@ def test_an_outline_of_too_many_corners_is_refused_in_words() -> None:
         TemplateError, match=r'The outline of "comb" has 20002 corners. The studio edits outlines'
     ):
         draft_from(comb)
+
+
+def test_an_opened_template_keeps_its_plane_and_its_readings() -> None:
+    pose = placed(0.0, 1.0, (160.0, 140.0), (80.0, 80.0)) @ tilted(30.0, 70.0, 500.0, (80.0, 80.0))
+    plate, needle = dial_outlines(pose)
+    read = replace(needle, reading={"unit": "bar", "at": [[-100.0, 0.0], [120.0, 10.0]]})
+    of = cut(dial_photograph(pose), [plate, read], "dial")
+    assert of.parts.plane is not None and of.parts["needle"].reading is not None
+    draft, picture = opened(of)
+    shown = {part.name: part for part in draft.parts}["needle"].reading
+    assert shown is not None
+    # As one sees them in the picture.
+    assert np.allclose(shown.at, [[-100.0, 0.0], [120.0, 10.0]], atol=1e-6)
+    made = compile_draft(changed(draft, "needle", turn=170.0), picture)
+    assert made.parts.plane is not None and made.parts["needle"].reading is not None
+    assert np.allclose(made.parts.plane, of.parts.plane)
+    assert np.allclose(made.parts["needle"].reading.at, of.parts["needle"].reading.at, atol=0.5)

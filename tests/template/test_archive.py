@@ -32,6 +32,26 @@ def test_names_that_lead_out_on_any_system(tmp_path: Path, name: str) -> None:
     assert sorted(tmp_path.iterdir()) == [path]
 
 
+def test_an_error_does_not_quote_the_file(tmp_path: Path) -> None:
+    """`zipfile` gives all of the name in the header of a member, if it differs from that in the directory."""
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("template.json", bytes(9000))
+    data = bytearray(path.read_bytes())
+    data[26:28] = struct.pack("<H", 8000)  # the length of the name: a part of the contents, too
+    path.write_bytes(data)
+    with pytest.raises(TemplateError, match=r"t\.zip cannot be unpacked: File name in directory") as caught:
+        Template.load(path)
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_long_name_is_not_quoted_as_a_whole(tmp_path: Path) -> None:
+    path = packed(tmp_path / "t.zip", ["template.json", "n" * 9000])
+    with pytest.raises(TemplateError, match=r"has a file 'nnn.*… outside the archive") as caught:
+        Template.load(path)
+    assert len(str(caught.value)) < 1000
+
+
 def test_a_member_without_a_name(tmp_path: Path) -> None:
     path = packed(tmp_path / "t.zip", ["template.json", "x"])
     # The name of the second member is one letter: in its own header and in the directory, made empty.

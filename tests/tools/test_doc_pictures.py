@@ -7,8 +7,9 @@ import pytest
 from PIL import Image
 
 from detecting import made_up
-from tools.doc_pictures import NEAR_GAUGE, gauge, glass, glass_scenes, overexposed, panel
+from tools.doc_pictures import NEAR_GAUGE, gauge, glass, glass_scenes, panel
 from wherein import Detector
+from wherein.demo.dial_pictures import overexposed
 from wherein.demo.gauge_scene import NEEDLE, gauge_scene
 from wherein.motion.homography import mapped
 from wherein.template.pose import matrices

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -25,6 +26,9 @@ INTERRUPTED, BROKEN_PIPE, TERMINATED = 130, 141, 143
 
 FEW_SCENES = 5
 """Maximum number of scenes without a progress bar. A choice: so few are done before a bar is useful."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters, except the ends of lines and tabs."""
 
 _SIGPIPE = getattr(signal, "SIGPIPE", None)
 """SIGPIPE; None on Windows, which does not have it."""
@@ -82,7 +86,7 @@ class Console:
     def text(self, line: str) -> None:
         """Print a line of text on standard output."""
         self._hide_bar()
-        typer.echo(line)
+        typer.echo(_shown(line))
 
     def unreadable(self, role: str, path: str, reason: str) -> None:
         """Report a file that cannot be read.
@@ -95,7 +99,7 @@ class Console:
         line = reason if path in reason else f"{path}: {reason}"
         if self.readable:
             self._hide_bar()
-            typer.echo(line, err=True)  # even if quiet: otherwise it would not be reported at all
+            typer.echo(_shown(line), err=True)  # even if quiet: otherwise it would not be reported at all
         elif not self.json_on_terminal:
             self.message(line)
 
@@ -103,7 +107,7 @@ class Console:
         """Print a line on standard error, unless quiet."""
         if not self.quiet:
             self._hide_bar()
-            typer.echo(line, err=True)
+            typer.echo(_shown(line), err=True)
 
     def warning(self, line: str) -> None:
         """Print a message that begins with the name of the program, as errors do."""
@@ -153,10 +157,15 @@ class Console:
             self._bar.hide()
 
 
+def _shown(text: str) -> str:
+    """A text with visible control characters: in the name of a file they could command the terminal."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def stop(message: str, status: int) -> NoReturn:
     """Print an error on standard error and exit with `status`."""
     with suppress(OSError):  # standard error may be closed; the exit status remains
-        typer.echo(f"wherein: {message}", err=True)
+        typer.echo(f"wherein: {_shown(message)}", err=True)
     sys.exit(status)
 
 

@@ -12,6 +12,7 @@ from wherein.cli.console import Console
 from wherein.cli.output_files import check_folder, check_new
 from wherein.demo import GAUGE, ROBOT
 from wherein.demo.cup_scenes import CUP, cup_scenes
+from wherein.demo.dial_pictures import DIAL, GAUGES, dial_pictures
 from wherein.demo.gauge_scene import NEEDLE, GaugeScene, gauge_scene
 from wherein.demo.pose_errors import closest_truth, pose_errors
 from wherein.demo.robot_scene import SCALE, DemoScene, Truth, demo_scene, photograph
@@ -70,6 +71,8 @@ def write_pictures(folder: Path, overwrite: bool) -> Iterator[str]:
     require(folder.is_dir() or not folder.exists(), f"--pictures {folder} is a file: choose a folder")
     pictures = {folder / _SCENES / name: to_image(scene) for name, scene in cup_scenes().items()}
     pictures[folder / CUP.name] = to_image(load_picture(CUP).pixels)
+    gauge = dial_pictures(Template.load(GAUGE))
+    pictures |= {folder / name: to_image(picture) for name, picture in gauge.items()}
     for path in pictures:
         check_new(path, overwrite)
     check_folder(folder)
@@ -77,6 +80,8 @@ def write_pictures(folder: Path, overwrite: bool) -> Iterator[str]:
         save(picture, path)
     yield f"photograph of a cup: {folder / CUP.name}"
     yield f"scenes, with and without the cup: {folder / _SCENES}"
+    yield f"photograph of a pressure gauge: {folder / DIAL}"
+    yield f"others to read it in: {folder / GAUGES}"
 
 
 def run_demo(out: Path, seed: int, console: Console) -> Iterator[str]:

@@ -181,8 +181,7 @@ class DetectRun:
         here = SceneWork(lambda: self.detector, settings)
         # If no scene can be searched, workers are not needed, and nothing is calibrated: `here` asks for the
         # detector only when it has read a scene.
-        memory = self.options.memory
-        if not self.engine.shared or not any(is_searchable(entry, memory, self.region) for entry in entries):
+        if not self.engine.shared or not any(is_searchable(entry, self.region) for entry in entries):
             for entry in entries:
                 yield entry, here(entry)
                 self.console.scenes_done(1)

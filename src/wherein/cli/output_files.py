@@ -239,7 +239,7 @@ class OutputFiles:
             return {}
         # Names are chosen for all scenes, so that each portion of a run chooses the same names.
         given, written = {scene.path.resolve() for scene in scenes}, {scene.path for scene in searched}
-        taken: set[str] = set()
+        taken: dict[str, int] = {}
         targets: dict[Path, Path] = {}
         for scene in scenes:
             stem = scene.path.stem.replace(":", "-")  # of "camera:0": Windows does not allow colons
@@ -252,14 +252,20 @@ class OutputFiles:
         return targets
 
 
-def _free(stem: str, taken: set[str]) -> str:
-    """The stem, with the first free number if it is taken; the result is added to `taken`.
+def _free(stem: str, taken: dict[str, int]) -> str:
+    """The stem, with the first free number if it is taken.
 
     Case is ignored, because A.png and a.png are the same file on Windows and macOS.
+
+    Arguments:
+        stem: of a file.
+        taken: the last number of each stem; the result is added.
     """
-    name, number = stem, 1
-    while name.casefold() in taken:
+    key = stem.casefold()
+    # From the last number, and not from 1: in a data set, 100,000 folders may have a file of the same name.
+    name, number = stem, taken.get(key, 0) + 1
+    while number > 1 and (name := f"{stem}-{number}").casefold() in taken:
         number += 1
-        name = f"{stem}-{number}"
-    taken.add(name.casefold())
+    taken[key] = number
+    taken.setdefault(name.casefold(), 1)
     return name

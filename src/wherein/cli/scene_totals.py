@@ -53,7 +53,8 @@ class Totals:
             skipped: a text about skipped files; empty: none were skipped.
         """
         scenes = self.read + self._not_searched
-        found = "No scene could be searched"
+        # Without any scene it is an empty portion: there are more portions than scenes.
+        found = "No scene could be searched" if scenes else "No scene in this part of the scenes"
         if self.read:
             # Imported here: it loads torch, and without a readable scene the command ends before that.
             from wherein.report.scene_card import found_text

@@ -84,9 +84,9 @@ class Detector:
 
     Example:
         >>> import torch
-        >>> from wherein.images.motif import Motif
+        >>> from wherein import Detector
         >>> motif = torch.rand(3, 40, 50, generator=torch.Generator().manual_seed(0))
-        >>> detector = Detector(Template.rigid("noise", Motif.whole(motif)), rotation=0, scale=1, tilt=0)
+        >>> detector = Detector(motif, rotation=0, scale=1, tilt=0)
         >>> scene = torch.full((3, 120, 160), 0.5)
         >>> scene[:, 30:70, 60:110] = motif
         >>> found = detector(scene)
@@ -206,7 +206,7 @@ class Detector:
                 "bgr" was given for a file or a PIL image.
             PictureError: a file cannot be read; for several scenes, see `scene`.
         """
-        # With `yield` in place of the expression, the result for one scene would be a generator, too.
+        # With `yield` instead, the result for one scene would be a generator, too.
         if is_many(scene):
             return (self._one_of_many(one, region, color) for one in cast(Iterable[Source], scene))
         return self._one(cast(Source, scene), region, color)

@@ -6,6 +6,7 @@ threads may hang. All end with the process that started them, however it ends.
 """
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -13,10 +14,10 @@ import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from pickle import PicklingError, UnpicklingError
+from pickle import UnpicklingError
 from typing import Any, NoReturn, TypeVar
 
 import torch
@@ -88,19 +89,21 @@ class LocalWorkers:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, self._make, self._threads), daemon=True)
-        # Ignored signals are inherited: none can end the process before `_serve` has set its handlers.
-        with _ignoring(*_STOP_SIGNALS):
+        with _not_interrupted():
             process.start()
-        # The process is now the only owner of its end: when it dies, reading from `ours` raises EOFError.
-        theirs.close()
-        self._count += 1
-        self._known[self._count] = _Process(process, ours)
+            # The process is now the only owner of its end: when it dies, reading from `ours` raises EOFError.
+            theirs.close()
+            self._count += 1
+            self._known[self._count] = _Process(process, ours)
         return self._count
 
-    def send(self, worker: int, task: Any) -> None:
-        """Send a task to a process, which does tasks in order; if it has died, `wait` reports it."""
-        with suppress(OSError):
+    def send(self, worker: int, task: Any) -> bool:
+        """Send a task to a process, which does tasks in order; False if it has died: `wait` reports it."""
+        try:
             self._known[worker].pipe.send(task)
+        except OSError:
+            return False
+        return True
 
     def wait(self) -> list[Event]:
         """Wait until there are events, and return them."""
@@ -133,7 +136,7 @@ class LocalWorkers:
 
     def close(self) -> None:
         """End all processes; those that may be writing get `_CLEANUP_TIME` to delete unfinished files."""
-        # A process that is not ready has written nothing yet, and may still ignore SIGTERM.
+        # A process that is not ready has written nothing yet, and may still block SIGTERM.
         for known in self._known.values():
             if known.ready:
                 known.process.terminate()
@@ -201,13 +204,32 @@ def _ignoring(*signals: signal.Signals) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def _not_interrupted() -> Iterator[None]:
+    """Defer Ctrl-C and SIGTERM to the end of the block, also in processes that it starts: see `_serve`."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows, where signals are not inherited
+        with _ignoring(*_STOP_SIGNALS):
+            yield
+        return
+    # The first process also starts the resource tracker of Python, which unblocks these signals.
+    resource_tracker.ensure_running()
+    # Blocked and not ignored: what arrives meanwhile takes effect later.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(pipe: Connection, make: Make, threads: int) -> None:
     """In a spawned process: apply the function to one task after the other."""
-    # Ctrl-C reaches all processes of a terminal; the parent handles it. Set here as well, because ignored
-    # signals are not inherited on every system.
+    # Ctrl-C reaches all processes of a terminal; the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # An exception unwinds the stack, so that temporary files are deleted.
     signal.signal(signal.SIGTERM, _stop)
+    # Blocked signals are inherited: until here, none could end this process.
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     try:
@@ -235,9 +257,12 @@ def _send_error(pipe: Connection, error: Exception) -> None:
     where = "".join(traceback.format_exception(error))
     error.add_note(where)
     try:
-        pipe.send((_RAISED, error))
-    except (PicklingError, TypeError, AttributeError):  # it has values that cannot be pickled
-        pipe.send((_RAISED, RuntimeError(where)))
+        # Unpickled here as a trial: an exception whose `__init__` has other arguments than its message can be
+        # pickled, but raises a TypeError where it is received.
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever its class does
+        error = RuntimeError(where)
+    pipe.send((_RAISED, error))
 
 
 def _end_with_parent() -> None:

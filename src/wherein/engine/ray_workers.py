@@ -120,9 +120,10 @@ class RayWorkers:
         self._calls[actor.prepare.remote(self._make)] = self._count, True
         return self._count
 
-    def send(self, worker: int, task: Any) -> None:
+    def send(self, worker: int, task: Any) -> bool:
         """Send a task to an actor, which does tasks in order; if it has died, `wait` reports it."""
         self._calls[self._actors[worker].apply.remote(task)] = worker, False
+        return True
 
     def wait(self) -> list[Event]:
         """Wait until there are events, and return them; none after a timeout."""

@@ -4,8 +4,9 @@
     shards/*.jsonl    the results of finished scenes
 
 Files in `shards` are written atomically. The first line contains the keys of the scenes. Each further line is
-`[number of the scene in the file, event]`. The last line marks the file as complete. Several runs may share
-the folder at the same time: if two of them search the same scene, the results are identical.
+`[number of the scene in the file, event]`. The last line marks the file as complete, and has the numbers of
+the scenes that could not be read. Several runs may share the folder at the same time: if two of them search
+the same scene, the results are identical.
 """
 
 import json
@@ -22,10 +23,11 @@ from wherein.errors import require
 from wherein.files import atomic_file, write_errors
 from wherein.template.template_library import Library
 
-FORMAT = "wherein-run/2"
+FORMAT = "wherein-run/3"
 _SHARDS = "shards"
-_END = b"[]\n"
-"""The last line of a complete file. After a power failure, a file may be truncated or contain zeros."""
+_END = 256
+"""Maximum size in bytes of the last line of a complete file, with at most 16 numbers. After a power failure,
+a file may be truncated or contain zeros."""
 
 
 @dataclass
@@ -79,7 +81,7 @@ class RunFolder:
             # Old results are deleted before run.json is replaced: if this is interrupted, the folder still
             # belongs to the old run, and its missing results would be searched again.
             if differing and known is not None:
-                for file in (path / _SHARDS).iterdir():
+                for file in (path / _SHARDS).glob("*.jsonl"):
                     file.unlink()
             if differing:
                 with atomic_file(path / RUN_FILE) as target:
@@ -99,7 +101,11 @@ class RunFolder:
     def _find_finished(self) -> None:
         # Names that begin with a dot are temporary files of a process that is writing, or was killed.
         for file in (self.path / _SHARDS).glob("[!.]*.jsonl"):
-            self.finished.update(dict.fromkeys(_keys(file), file))
+            keys, unread = _contents(file)
+            # What could not be read may be readable now, with the same size and time: a disk was not mounted,
+            # a package was not installed.
+            read = (key for number, key in enumerate(keys) if number not in unread)
+            self.finished.update(dict.fromkeys(read, file))
 
     def has(self, entry: Entry) -> bool:
         """Whether a scene is finished."""
@@ -108,13 +114,13 @@ class RunFolder:
     def forget_undrawn(self, entries: Iterable[Entry]) -> None:
         """Forget finished scenes whose drawing does not exist, so that they are searched again.
 
-        Scenes without a result, which have no drawing, stay finished.
+        Scenes outside of the region, which have no drawing, stay finished.
         """
         for entry in entries:
             lacking = entry.drawing is not None and not entry.drawing.exists()
             if lacking and entry.key in self.finished:
                 *_, end = self.read(entry)
-                if not isinstance(end, Unreadable | OutsideRegion):
+                if not isinstance(end, OutsideRegion):
                     del self.finished[entry.key]
 
     def add(self, shard: Shard) -> None:
@@ -128,11 +134,11 @@ class RunFolder:
             yield Failed(self.failed[entry.key])
             return
         file = self.finished[entry.key]
-        keys = _keys(file)
-        prefix = f"[{keys.index(entry.key)}, "
+        keys, _ = _contents(file)
+        prefix = f"[{keys.index(entry.key)}, ["
         with file.open(encoding="utf-8") as lines:
             for line in lines:
-                if line.startswith(prefix):  # the first line is not a list, and the last one has no number
+                if line.startswith(prefix):  # the first line is no list, and the last one has numbers only
                     yield event_of(json.loads(line)[1], self.library)
         if not self.kept and keys[-1] == entry.key:  # scenes are read in order: this was the last of the file
             file.unlink()
@@ -145,12 +151,15 @@ def write_shard(folder: Path, shard: Shard, work: Callable[[Entry], Iterable[Sce
         UnwritableError: the file cannot be written.
     """
     path = shard_file(folder, shard)
+    unread = []
     with write_errors(path), atomic_file(path) as target, target.open("w", encoding="utf-8") as file:
         file.write(json.dumps({"scenes": [entry.key for entry in shard.entries]}) + "\n")
         for number, entry in enumerate(shard.entries):
             for event in work(entry):
                 file.write(f"[{number}, {json.dumps(event_record(event), allow_nan=False)}]\n")
-        file.write(_END.decode())
+                if isinstance(event, Unreadable):
+                    unread.append(number)
+        file.write(json.dumps(unread) + "\n")
 
 
 def shard_file(folder: Path, shard: Shard) -> Path:
@@ -158,15 +167,17 @@ def shard_file(folder: Path, shard: Shard) -> Path:
     return folder / _SHARDS / f"{shard.name}.jsonl"
 
 
-def _keys(file: Path) -> list[str]:
-    """The keys of the scenes in a file; none if the file is incomplete."""
+def _contents(file: Path) -> tuple[list[str], list[int]]:
+    """The keys of the scenes in a file, none if it is incomplete; and the numbers of the unreadable ones."""
     with suppress(OSError, ValueError, KeyError, TypeError), file.open("rb") as lines:
         keys = json.loads(lines.readline())["scenes"]
         # Only the first and the last line are read: a shard with a report may be large.
-        lines.seek(-len(_END), 2)
-        if lines.read() == _END:
-            return [str(key) for key in keys]
-    return []
+        lines.seek(max(0, lines.seek(0, 2) - _END))
+        *_, last, after = lines.read().split(b"\n")
+        unread = json.loads(last)
+        if not after and all(isinstance(number, int) for number in unread):
+            return [str(key) for key in keys], unread
+    return [], []
 
 
 def _read_about(path: Path) -> dict[str, Any] | None:
@@ -178,13 +189,15 @@ def _read_about(path: Path) -> dict[str, Any] | None:
 
 
 def _has_others(path: Path) -> bool:
-    """Whether a folder contains files that do not belong to a run.
+    """Whether a folder that is no run contains files.
 
-    Names that begin with a dot are ignored: another process may be starting the same run, and its temporary
-    files have such names.
+    Names that begin with a dot are ignored, and empty folders for shards: another process may be starting the
+    same run. Files in a folder of that name belong to another program, or to a run that is damaged.
     """
-    ours = (_SHARDS, RUN_FILE)
-    return path.is_dir() and any(p.name not in ours and p.name[0] != "." for p in path.iterdir())
+    if not path.is_dir():
+        return False
+    names = {one.name for folder in (path, path / _SHARDS) if folder.is_dir() for one in folder.iterdir()}
+    return any(name not in (_SHARDS, RUN_FILE) and name[0] != "." for name in names)
 
 
 def _differ(key: str, about: dict[str, Any], known: dict[str, Any] | None) -> bool:

@@ -21,7 +21,9 @@ from wherein.engine.scene_events import (
 from wherein.engine.scene_rows import detection_rows
 from wherein.errors import MissingError, PictureError, RegionError
 from wherein.files import save, write_errors
-from wherein.images.load import load_picture
+from wherein.giant.opened import opened
+from wherein.images.decode import as_picture_error, size_in_header, strict_pillow
+from wherein.images.load import MAX_PIXELS, load_picture
 from wherein.report.films.key_frames import KeyFrames
 from wherein.report.rendered_scene import SceneRenderer, VideoFacts
 from wherein.report.stopwatch import SEARCH, Stopwatch
@@ -78,15 +80,31 @@ def read_scene(path: Path, memory: int | None, region: Box | None = None) -> "Pi
     return path
 
 
-def is_searchable(entry: Entry, memory: int | None = None, region: Box | None = None) -> bool:
-    """Whether a scene is a readable picture with pixels in the region, or a video, which is not opened."""
+def is_searchable(entry: Entry, region: Box | None = None) -> bool:
+    """Whether a scene has the header of a picture with pixels in the region, or is a video.
+
+    Nothing is decoded: a picture that kills the process that decodes it must kill a worker only. So the
+    search may still find that the scene cannot be read.
+    """
+    path = entry.scene.path
     if entry.scene.error is not None or entry.scene.is_video:
         return entry.scene.error is None
     try:
-        read_scene(entry.scene.path, memory, region)
+        size = _size_in_header(path)
+        # Either way, since a picture may be stored lying on its side.
+        region_box(region, max(size), max(size))
     except (PictureError, MissingError, RegionError):
         return False
     return True
+
+
+def _size_in_header(path: Path) -> tuple[int, int]:
+    source = opened(path, None)
+    if source is not None:
+        with source:
+            return source.size
+    with as_picture_error(str(path)), strict_pillow():
+        return size_in_header(path, MAX_PIXELS)
 
 
 class SceneWork:

@@ -58,8 +58,11 @@ class Workers(Protocol):
     def start(self) -> int:
         """Start a worker, which reports `Ready` later; returns its number."""
 
-    def send(self, worker: int, task: Any) -> None:
-        """Send a task to a worker, which does its tasks in the order in which they are sent."""
+    def send(self, worker: int, task: Any) -> bool:
+        """Send a task to a worker, which does its tasks in the order in which they are sent.
+
+        Returns False if the worker is known to have died, which `wait` will report.
+        """
 
     def wait(self) -> list[Event]:
         """Wait until there are events, and return them."""
@@ -152,18 +155,20 @@ class Supervisor(Generic[Task]):
         if len(self._waiting) >= self.count:
             self._fill(2)
         if self._suspects and self._given and not self._in_work():
-            self._trying_again = True
-            self._give(next(iter(self._given)), self._suspects.popleft())
+            self._trying_again = self._give(next(iter(self._given)), self._suspects)
 
     def _fill(self, most: int) -> None:
         """Send waiting tasks to workers that have fewer than `most`, one to each."""
         for worker, tasks in self._given.items():
             if self._waiting and len(tasks) < most:
-                self._give(worker, self._waiting.popleft())
+                self._give(worker, self._waiting)
 
-    def _give(self, worker: int, task: Task) -> None:
-        self._given[worker].append(task)
-        self.workers.send(worker, task)
+    def _give(self, worker: int, tasks: deque[Task]) -> bool:
+        """Send the first task to a worker; a worker that has died gets none, which would then be blamed."""
+        sent = self.workers.send(worker, tasks[0])
+        if sent:
+            self._given[worker].append(tasks.popleft())
+        return sent
 
     def _handle(self, event: Event) -> Generator[Finished[Task]]:
         if isinstance(event, Ready):

@@ -127,6 +127,8 @@ def _exporter(write: Write) -> Callable[[ExportTarget, "Library"], AbstractConte
 
 def _data(classes: Classes, joints: list[list[str]] | None) -> Iterator[str]:
     """The lines of data.yaml. Names are written as JSON, since YAML reads JSON strings."""
+    yield "# To train, put the .txt files into labels/ and the pictures into images/, and add these lines:\n"
+    yield "# train: images\n# val: images\n"
     yield "names:\n"
     yield from (f"  {number}: {json_text(name)}\n" for number, name in enumerate(classes.names))
     if joints is not None:

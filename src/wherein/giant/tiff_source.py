@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.errors import MissingError, PictureError
+from wherein.errors import MissingError, PictureError, brief
 from wherein.extras import require_package
 from wherein.giant.region_source import Box, RegionSource, checked_size, levels_by_reduction
 from wherein.images.decode import Opened
@@ -34,6 +34,9 @@ _WIDTH, _HEIGHT, _MAX_TAGS = 256, 257, 4096
 dozen."""
 
 _JPEG = 7
+_BARE = (*range(0xD0, 0xDA), 0xFF)
+"""JPEG markers without a length, and the fill byte. Markers below 0xC0 are reserved, or have no length."""
+
 _GREY, _RGB, _YCBCR = 1, 2, 6
 _ORIENTATION, _TOP_LEFT = 274, 1
 
@@ -218,7 +221,7 @@ class TiffSource(RegionSource):
         return PictureError(f"{self.name}: {text}")
 
     def _damaged(self, error: Exception) -> PictureError:
-        detail = " ".join(str(error).split()) or type(error).__name__
+        detail = brief(error)
         if "imagecodecs" in detail:
             return self._error(f"its compression needs imagecodecs, which is not installed: {INSTALL}")
         return self._error(f"the file is damaged, incomplete or not a TIFF ({detail}): copy it again")
@@ -226,11 +229,13 @@ class TiffSource(RegionSource):
 
 def _check_jpeg(data: bytes, height: int, width: int) -> None:
     """Raise `PictureError` if a JPEG claims to be larger than its tile: decoders allocate that size."""
-    # Find the frame header, SOF0 to SOF15. C4, C8 and CC in this range are other markers.
+    # Find the frame header, SOF0 to SOF15. C4, C8 and CC in this range are other markers. Only segments with
+    # a length may precede it. Decoders skip others, and fill bytes: if this loop took them for segments,
+    # it could be led to another header than the one that decoders read.
     at = 2
-    while at + 9 < len(data) and data[at] == 0xFF:
+    while at + 9 < len(data) and data[at] == 0xFF and data[at + 1] >= 0xC0 and data[at + 1] not in _BARE:
         marker, length = data[at + 1], int.from_bytes(data[at + 2 : at + 4], "big")
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+        if marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             down, across = (int.from_bytes(data[at + k : at + k + 2], "big") for k in (5, 7))
             if down > height or across > width:
                 raise PictureError(f"a JPEG of {across} × {down} pixels in a tile of {width} × {height}")

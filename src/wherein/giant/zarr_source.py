@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wherein.errors import MissingError, PictureError
-from wherein.files import ZARR_MARKS, inside, zip_directory_size
+from wherein.errors import MissingError, PictureError, brief
+from wherein.files import ZARR_MARKS, ZIP_METHODS, inside, zip_directory_size
 from wherein.giant.chunk_codecs import CODECS, decoded_chunk
 from wherein.giant.region_source import Box, RegionSource, checked_size, levels_by_reduction
 
@@ -68,17 +68,18 @@ class _Zip(_Files):
         if size is None or size > _MAX_LIST:
             raise PictureError("the archive has too many files: unpack it into a folder")
         self._archive = zipfile.ZipFile(path)
-        names = self._archive.namelist()
-        marks = [name for name in names if name.rsplit("/", 1)[-1] in ZARR_MARKS]
+        self._members = {member.filename: member for member in self._archive.infolist()}
+        marks = [name for name in self._members if name.rsplit("/", 1)[-1] in ZARR_MARKS]
         # Programs often pack a folder instead of its files: the shortest name shows the root of the store.
-        self._root = min(marks, key=len).rpartition("/")[0] + "/" if marks else "/"
-        self._root = self._root.removeprefix("/")
-        self._names = set(names)
+        self._root = (min(marks, key=len).rpartition("/")[0] + "/" if marks else "").removeprefix("/")
 
     def read(self, name: str, most: int) -> bytes | None:
-        if self._root + name not in self._names:
+        member = self._members.get(self._root + name)
+        if member is None:
             return None
-        with self._archive.open(self._root + name) as file:  # not more than its declared size
+        if member.compress_type not in ZIP_METHODS:
+            raise PictureError(f"the archive compresses {name} in another way than by deflate")
+        with self._archive.open(member) as file:  # not more than its declared size
             return _limited(file.read(most + 1), name, most)
 
     def close(self) -> None:
@@ -216,7 +217,7 @@ class ZarrSource(RegionSource):
             self._files.close()
 
     def _damaged(self, error: Exception) -> PictureError:
-        detail = " ".join(str(error).split()) or type(error).__name__
+        detail = brief(error)
         if isinstance(error, PictureError):
             return PictureError(f"{self.name}: {detail}")
         return PictureError(f"{self.name}: the Zarr store is damaged or incomplete ({detail}): copy it again")

@@ -33,7 +33,7 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
-from wherein.errors import PictureError, WhereinError
+from wherein.errors import PictureError, WhereinError, brief
 from wherein.threads import renewed_after_fork
 
 Opened = io.BufferedReader | io.BytesIO
@@ -278,7 +278,7 @@ def _explain(error: Exception) -> str:
         return f"cannot open the file ({error.strerror}): check the path and the permissions"
     if isinstance(error, Image.DecompressionBombError):
         return f"{error} To load it, save it as PNG or TIFF, or raise PIL.Image.MAX_IMAGE_PIXELS"
-    detail = " ".join(str(error).split()) or type(error).__name__
+    detail = brief(error)
     return (
         f"the picture is damaged, incomplete or of an unsupported kind ({detail}): "
         f"copy it again, or save it as PNG"

@@ -249,7 +249,7 @@ def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
     require(right, f"the array has type {dtype}: it must be {_KINDS}{_advice(dtype.kind in 'iu')}")
     if array.ndim not in (2, 3) or (array.ndim == 3 and shape[2] not in (1, 3, 4)):
         swapped = array.ndim == 3 and shape[0] in (1, 3, 4)
-        hint = "; it looks like (C, H, W): use array.transpose(1, 2, 0)" if swapped else ""
+        hint = "; it looks like (C, H, W): use array.transpose(1, 2, 0)" if swapped else _several(array.ndim)
         allowed = "(H, W), (H, W, 1), (H, W, 3) or (H, W, 4)"
         raise ArgumentError(f"the array has shape {shape}: it must be {allowed}{hint}")
     planes = array[None] if array.ndim == 2 else array.transpose(2, 0, 1)
@@ -258,6 +258,11 @@ def _from_array(array: npt.NDArray[Any], color: str = "rgb") -> Picture:
     # A copy in a form that torch accepts: planar, native byte order, positive strides, writable. The caller
     # may change the original later.
     return _from_planes(torch.from_numpy(np.array(planes, dtype=_native(dtype), order="C")), color)
+
+
+def _several(ndim: int) -> str:
+    """A hint if the array has as many axes as a batch."""
+    return "; for several pictures use a list, as list(batch) makes" if ndim == 4 else ""
 
 
 def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -279,7 +284,7 @@ def _from_tensor(tensor: Tensor, color: str) -> Picture:
     require(right, f"the tensor has type {dtype}: it must be {_KINDS}{_advice(integer)}")
     if tensor.ndim not in (2, 3) or (tensor.ndim == 3 and shape[0] not in (1, 3, 4)):
         swapped = tensor.ndim == 3 and shape[2] in (1, 3, 4)
-        hint = "; it looks like (H, W, C): use tensor.permute(2, 0, 1)" if swapped else ""
+        hint = "; it looks like (H, W, C): use tensor.permute(2, 0, 1)" if swapped else _several(tensor.ndim)
         allowed = "(H, W), (1, H, W), (3, H, W) or (4, H, W)"
         raise ArgumentError(f"the tensor has shape {shape}: it must be {allowed}{hint}")
     # Bytes are not converted, so they are copied here, since the caller may write to the tensor.

@@ -8,7 +8,10 @@ pixels look like the part anyway.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,10 +23,24 @@ from wherein.images.motif import Motif
 from wherein.images.picture import Picture
 from wherein.making.outline_masks import PixelBox, outline_masks
 from wherein.making.part_tree import depths, part_tree
+from wherein.making.picture_turns import plane_turn
+from wherein.making.round_plane import round_plane
+from wherein.motion.canvas_plane import canvas_plane
+from wherein.motion.homography import Numbers, shift
 from wherein.template.bundle import Template
 from wherein.template.part_limits import DEFAULT_TURN
 from wherein.template.reading import Reading
-from wherein.template.tree import Part, Point, Tree
+from wherein.template.tree import Matrix, Part, Point, Tree
+
+if TYPE_CHECKING:
+    GivenPlane: TypeAlias = Numbers | Literal["round"] | None
+else:
+    # In tests, beartype checks types at run time. It would report a wrong type before our own error does.
+    GivenPlane = object
+
+_WIDE = 90.0
+"""Minimum turn to each side of a part that turns on a round one, in degrees. A choice: needles and hands turn
+that far, and most other parts do not."""
 
 
 def cut(
@@ -33,6 +50,7 @@ def cut(
     paint_order: Sequence[str] | None = None,
     *,
     keep_covered: bool = False,
+    plane: GivenPlane = "round",
 ) -> Template:
     """A template from a picture and the outlines of its parts.
 
@@ -49,6 +67,11 @@ def cut(
         paint_order: names of parts with an outline, the lowest first; parts that are not named lie above
             these. By default children lie above their parents, and smaller parts above larger ones.
         keep_covered: whether parts keep the pixels that parts above them cover.
+        plane: for a photograph taken at an angle, the homography (3×3) from the picture to the plane of the
+            object as seen from in front, at any size: its parts turn in that plane. "round": it follows from
+            an outline that is an ellipse, if a part turns about its centre by 90° or more to each side. None:
+            parts turn in the plane of the picture. In any case the turns of a `reading` are those that one
+            sees in the picture.
 
     Raises:
         PictureError: the picture cannot be read.
@@ -63,12 +86,14 @@ def cut(
         ((41, 21), ['crane', 'body', 'arm'], (18.0, 8.5))
     """
     require(isinstance(name, str) and bool(name.strip()), "the name of the template is empty: choose a name")
+    given = _given_plane(plane)
     source = load_picture(picture, role="picture")
     tree = part_tree(outlines, name)
     masks, window = outline_masks((part for part in tree.values() if not part.group), source)
     order = _paint_order(masks, depths(outlines), paint_order)
     # The sum and not the maximum: a pixel that two adjacent parts share half and half belongs to the object.
     union = torch.stack(list(masks.values())).sum(0).clamp_max(1)
+    whole = masks
     if not keep_covered:
         masks = _uncovered(masks, order)
     pixels = window.crop(source.pixels).detach().float().cpu().clone()
@@ -81,7 +106,56 @@ def cut(
         for part in tree.values()
     }
     shown = Picture(canvas.crop(pixels).contiguous(), canvas.crop(union).contiguous())
-    return Template(name, shown, Tree(parts), order)
+    flat = Template(name, shown, Tree(parts), order)
+    if plane is None:
+        return flat
+    if given is not None:
+        return _in_plane(flat, given @ shift(*origin))
+    try:
+        concluded = _round_plane(outlines, whole, window.corner)
+        return flat if concluded is None else _in_plane(flat, concluded @ shift(*origin))
+    except TemplateError:
+        return flat  # what follows from one outline need not hold for the parts beside it
+
+
+def _in_plane(flat: Template, plane: Matrix) -> Template:
+    """The template with a plane. Its readings were marked in the picture."""
+    canvas_plane(plane, flat.size)  # raises an error if it cannot be
+    made = replace(flat, parts=Tree(flat.parts, plane))
+
+    def read(part: Part) -> Part:
+        if part.reading is None:
+            return part
+        at = tuple((plane_turn(made, part.name, turn), value) for turn, value in part.reading.at)
+        return replace(part, reading=Reading(part.reading.unit, at))
+
+    return replace(made, parts=Tree({name: read(part) for name, part in flat.parts.items()}, plane))
+
+
+def _given_plane(plane: GivenPlane) -> Matrix | None:
+    """The given homography; None if there is none."""
+    if plane is None or (isinstance(plane, str) and plane == "round"):
+        return None
+    try:
+        matrix = np.asarray(plane, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.zeros(0)
+    require(matrix.shape == (3, 3), f'plane must be a 3×3 matrix, "round" or None, but is {plane!r}')
+    return matrix
+
+
+def _round_plane(
+    outlines: Sequence[Outline], masks: Mapping[str, Tensor], corner: tuple[int, int]
+) -> Matrix | None:
+    """The plane of the first round part that another one turns on; `corner` is where the masks begin."""
+    for outline in outlines:
+        axle, below = outline.pivot, masks.get(outline.parent or "")
+        if axle is None or below is None or outline.fixed or _turn(outline) < _WIDE:
+            continue
+        found = round_plane(below, (float(axle[0]) - corner[0], float(axle[1]) - corner[1]))
+        if found is not None:
+            return found @ shift(-corner[0], -corner[1])
+    return None
 
 
 def _paint_order(
@@ -126,12 +200,16 @@ def _group(outline: Outline, canvas: PixelBox, origin: tuple[int, int]) -> Part:
 
 
 def _part(outline: Outline, motif: Motif | None, at: Point, pivot: Point) -> Part:
-    turn = DEFAULT_TURN if outline.turn is None else outline.turn
+    turn = _turn(outline)
     if not (math.isfinite(turn) and 0 <= turn <= 180):
         raise TemplateError(f'the part "{outline.name}" has turn={turn}: use 0 to 180 degrees')
     static = outline.fixed and outline.parent is not None  # the root has the pose of the object
     reading = None if outline.reading is None else Reading.of(outline.reading, f'the part "{outline.name}"')
     return Part(outline.name, outline.parent, motif, at, pivot, float(turn), static, reading)
+
+
+def _turn(outline: Outline) -> float:
+    return DEFAULT_TURN if outline.turn is None else outline.turn
 
 
 def _pivot(outline: Outline, origin: tuple[int, int]) -> Point | None:

@@ -25,8 +25,13 @@ def cell_numbers(points: Float[Tensor, "N 2"], max_cells: int, min_size: float) 
         >>> cell_numbers(torch.tensor([[0.0, 0.0], [9.0, 0.0], [0.0, 19.0]]), max_cells=4, min_size=5)
         tensor([ 0,  1, 12])
     """
-    low = points.amin(0)
-    size = points.amax(0) - low + 1
-    count = (size / min_size).floor().clamp(1, max_cells)
-    column, row = ((points - low) / size * count).floor().long().unbind(-1)
+    column, row = (
+        ((points - points.amin(0)) / cell_size(points, max_cells, min_size)).floor().long().unbind(-1)
+    )
     return row * max_cells + column
+
+
+def cell_size(points: Float[Tensor, "N 2"], max_cells: int, min_size: float) -> Float[Tensor, "2"]:
+    """The width and height in pixels of the cells of `cell_numbers`; arguments as there."""
+    size = points.amax(0) - points.amin(0) + 1
+    return size / (size / min_size).floor().clamp(1, max_cells)

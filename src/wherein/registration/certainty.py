@@ -12,7 +12,7 @@ from wherein.errors import require
 from wherein.images.load import Source, load_picture
 from wherein.images.motif import alike, load_motif
 from wherein.motion.field import shift_matrix, transform
-from wherein.pyramid.cells import cell_numbers
+from wherein.pyramid.cells import cell_numbers, cell_size
 from wherein.registration.register import Registration
 from wherein.threads import plain_torch
 from wherein.warp import Surface
@@ -29,9 +29,12 @@ _MIN_CELL_SIZE = 5
 _MAX_PIXELS = 4096
 """Maximum number of motif pixels that are compared. A choice: 64 for each of the 64 cells are enough."""
 
-_SHIFT = 1.5
-"""Distance in motif pixels by which a cell is shifted for comparison. A choice: many times the error of a
-converged pose, but small enough to stay within the same detail of most textures."""
+_SHIFT = 1 / 6
+"""Distance by which a cell is shifted for comparison, relative to its smaller side. A choice: many times the
+error of a pose that edges found, even in a large motif, but within the same detail of most textures."""
+
+_MIN_SHIFT = 1.5
+"""Minimum of that distance, in motif pixels. A choice: many times the error of a converged pose."""
 
 _MIN_VARIANCE = 1e-5
 """Minimum variance of a tested cell. A choice: its square root, 0.003, is below one of 256 grey levels."""
@@ -44,7 +47,7 @@ _MIN_PIXELS = 9
 def certainty(
     scene: Source, motif: Source, found: Registration, mask: Source | None = None, *, color: str = "rgb"
 ) -> float:
-    """Return the fraction of the motif's cells that fit best at the pose that `register` found.
+    """Return the share of the motif's texture that fits best at the pose that `register` found.
 
     ZNCC alone does not decide whether a motif is there: a wrong pose can have a high ZNCC because two
     shadings agree, and a right one a low ZNCC because half of the motif is occluded or noisy. So the motif is
@@ -57,7 +60,7 @@ def certainty(
         found: what `register` returned.
 
     Returns:
-        A fraction in [0, 1]; 0 if no cell has enough texture and visible pixels to be tested.
+        A share in [0, 1]; 0 if no cell has enough texture and visible pixels to be tested.
 
     Raises:
         ArgumentError: `found` is not a `Registration`, or another argument is invalid for `register`.
@@ -82,8 +85,9 @@ def certainty(
     every = math.ceil(len(rows) / _MAX_PIXELS)
     rows, columns = rows[::every], columns[::every]
     points, values = torch.stack((columns, rows), -1).double(), loaded.pixels[:, rows, columns].mT
-    visible, samples = _sample(pixels, _full(found.matrix, points), points)
-    return _best_fraction(
+    distance = _SHIFT * float(cell_size(points, _MAX_CELLS, _MIN_CELL_SIZE).amin())
+    visible, samples = _sample(pixels, _full(found.matrix, points), points, max(distance, _MIN_SHIFT))
+    return _best_share(
         values[visible], samples[:, visible], cell_numbers(points, _MAX_CELLS, _MIN_CELL_SIZE)[visible]
     )
 
@@ -96,14 +100,14 @@ def _full(matrix: NDArray[np.float64], like: Tensor) -> Float[Tensor, "3 3"]:
 
 
 def _sample(
-    scene: Float[Tensor, "C H W"], pose: Float[Tensor, "3 3"], points: Float[Tensor, "N 2"]
+    scene: Float[Tensor, "C H W"], pose: Float[Tensor, "3 3"], points: Float[Tensor, "N 2"], distance: float
 ) -> tuple[Tensor, Float[Tensor, "9 M C"]]:
     """Which points lie in the scene, and the scene's values at the points of nine poses.
 
-    The first is the pose itself, the others have the motif shifted in eight directions.
+    The first is the pose itself, the others have the motif shifted by the distance in eight directions.
     """
     angles = torch.arange(8, dtype=points.dtype, device=points.device) * (math.pi / 4)
-    around = _SHIFT * torch.stack((angles.cos(), angles.sin()), -1)
+    around = distance * torch.stack((angles.cos(), angles.sin()), -1)
     shifts = torch.cat((torch.zeros_like(around[:1]), around))
     places = transform(pose @ torch.stack([shift_matrix(shift) for shift in shifts]), points)
     limits = places.new_tensor((scene.shape[-1] - 1, scene.shape[-2] - 1))
@@ -112,10 +116,10 @@ def _sample(
     return visible, Surface(scene, replicate=True)(places.to(scene.dtype))
 
 
-def _best_fraction(
+def _best_share(
     values: Float[Tensor, "N C"], samples: Float[Tensor, "9 N C"], cell: Int[Tensor, " N"]
 ) -> float:
-    """The fraction of the tested cells whose ZNCC is highest in the first of the samples."""
+    """The share of the tested cells, by contrast, whose ZNCC is highest in the first of the samples."""
     # Sums over cells are products with the membership matrix, whose order of summation is fixed.
     member = torch.zeros(_MAX_CELLS**2, len(cell), dtype=values.dtype, device=values.device)
     member[cell, torch.arange(len(cell), device=cell.device)] = 1
@@ -134,4 +138,5 @@ def _best_fraction(
     if not bool(tested.any()):
         return 0.0
     best = (fits[0] > fits[1:].amax(0)) & (fits[0] > 0)
-    return float(best[tested].double().mean())
+    contrast = motif_energy[tested].double().sqrt()
+    return float((best[tested] * contrast).sum() / contrast.sum())

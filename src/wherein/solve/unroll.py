@@ -161,13 +161,15 @@ class Unrolled(nn.Module):
     Example:
         >>> import torch
         >>> from wherein.formulations import Plain
+        >>> from wherein.images.motif import Motif
         >>> from wherein.motion import Translation
+        >>> from wherein.solve import GaussNewtonLayers, Unrolled, UnrolledStage
         >>> scene = torch.zeros(1, 24, 24)
         >>> scene[0, 10:15, 11:16] = 1
         >>> motif = Motif.whole(scene[:, 6:18, 6:18])
         >>> stage = UnrolledStage(Plain(sigma=1.5), GaussNewtonLayers(8))
         >>> network = Unrolled(motif, Translation(), [stage])
-        >>> start = torch.tensor([[[1.0, 0, 7.0], [0, 1, 5.0], [0, 0, 1]]])
+        >>> start = torch.tensor([[[1.0, 0, 7.0], [0, 1, 5.0]]])
         >>> network(scene, start).matrix[0, :2, 2].detach().round(decimals=2)
         tensor([6., 6.])
     """
@@ -184,6 +186,11 @@ class Unrolled(nn.Module):
         learn_motif: bool = False,
     ) -> None:
         super().__init__()
+        require(
+            isinstance(motif, Motif),
+            f"motif must be a Motif, but is a {type(motif).__name__}: "
+            "use Motif.whole(tensor) of wherein.images.motif",
+        )
         require(len(stages) > 0, "an unrolled network needs at least one stage")
         self.motion, self.inverse, self.stages = motion, inverse, nn.ModuleList(stages)
         if learn_motif:
@@ -193,14 +200,31 @@ class Unrolled(nn.Module):
         self.register_buffer("mask", motif.mask)
 
     def forward(
-        self, scene: Float[Tensor, "*S C H W"], base: Float[Tensor, "B 3 3"] | None = None
+        self,
+        scene: Float[Tensor, "*S C H W"],
+        base: Float[Tensor, "B 3 3"] | Float[Tensor, "B 2 3"] | None = None,
     ) -> Unrolling:
         """Register the motif in one scene from B starts, or in B scenes from one start each.
 
         Arguments:
             scene: (C, H, W), or (B, C, H, W).
-            base: the starts, motif pixels → scene pixels; the identity by default.
+            base: the starts, motif pixels → scene pixels, 3×3 or 2×3; the identity by default.
+
+        Raises:
+            ArgumentError: an argument is no tensor, or has another shape.
         """
+        for name, given in (("scene", scene), ("base", base)):
+            require(
+                isinstance(given, Tensor) or (name == "base" and given is None),
+                f"{name} must be a tensor, but is a {type(given).__name__}: use torch.as_tensor",
+            )
+        if base is not None:
+            require(
+                base.ndim == 3 and base.shape[-2:] in ((3, 3), (2, 3)),
+                f"base must have shape (B, 3, 3) or (B, 2, 3), but has {tuple(base.shape)}",
+            )
+            last = base.new_tensor((0.0, 0.0, 1.0)).expand(len(base), 1, 3)
+            base = base if base.shape[-2] == 3 else torch.cat((base, last), 1)
         # Stages share the base and pass on the pose, which is in full-size pixels at every smoothing level.
         pose: Tensor | None = None
         for stage in self.stages:

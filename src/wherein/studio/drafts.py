@@ -20,12 +20,13 @@ from wherein.images.motif import Motif
 from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon
 from wherein.making.cutout import cut
+from wherein.making.picture_turns import picture_turn
 from wherein.studio.bounds import Bounds
 from wherein.studio.id_map import IdMap
 from wherein.studio.mask_outlines import editable_outline
 from wherein.template.bundle import Template
 from wherein.template.part_limits import DEFAULT_TURN, MAX_NAME, MAX_PARTS
-from wherein.template.reading import MAX_POINTS, MAX_UNIT
+from wherein.template.reading import MAX_POINTS, MAX_UNIT, Reading
 from wherein.template.tree import Part, Point, Tree
 
 _MAX_CORNERS = 20_000
@@ -187,14 +188,15 @@ def compile_draft(draft: Draft, source: DraftPicture) -> Template:
     }
     outlines = [_outline(part, kept.get(part.name), base.size) for part in draft.parts]
     drawn = [part.name for part in draft.parts if part.points is not None and part.name not in kept]
-    made = cut(source.picture, outlines, draft.name, draft.paint_order, keep_covered=not drawn)
+    plane = base.parts.plane
+    made = cut(source.picture, outlines, draft.name, draft.paint_order, keep_covered=not drawn, plane=plane)
     corner, parts = _canvas_corner(made, outlines), dict(made.parts)
     for name, part in kept.items():
         # Kept parts keep the pixels that other kept parts cover: only newly drawn parts are cut out of them.
         above = made.paint_order[made.paint_order.index(name) + 1 :]
         covered = _coverage(made, [other for other in above if other in drawn])
         parts[name] = _with_pixels(made.parts[name], part, corner, covered)
-    return replace(made, parts=Tree(parts))
+    return replace(made, parts=Tree(parts, made.parts.plane))
 
 
 def _kept_part(part: DraftPart, base: Template) -> Part:
@@ -268,7 +270,7 @@ def draft_from(template: Template, picture: str = "") -> Draft:
     return Draft(
         name=template.name,
         picture=picture,
-        parts=tuple(_draft_part(part, tree, implicit) for part in shown),
+        parts=tuple(_draft_part(part, template, implicit) for part in shown),
         paint_order=template.paint_order,
     )
 
@@ -286,8 +288,8 @@ def _implicit_groups(tree: Tree) -> dict[str, str]:
     return found
 
 
-def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
-    above = part.parent
+def _draft_part(part: Part, template: Template, implicit: dict[str, str]) -> DraftPart:
+    tree, above = template.parts, part.parent
     # The leaf of an implicit group has the joint, the reading and the parent of the group.
     jointed = tree[above] if above is not None and implicit.get(above) == part.name else part
     parent = implicit.get(jointed.parent or "", jointed.parent)
@@ -305,8 +307,14 @@ def _draft_part(part: Part, tree: Tree, implicit: dict[str, str]) -> DraftPart:
         pivot=None if is_root else jointed.joint,
         turn=jointed.turn,
         static=jointed.static or is_root,
-        reading=None if jointed.reading is None else DraftReading(**jointed.reading.to_dict()),
+        reading=None if jointed.reading is None else _draft_reading(jointed.reading, jointed.name, template),
     )
+
+
+def _draft_reading(reading: Reading, name: str, template: Template) -> DraftReading:
+    """A reading with the turns that one sees on the canvas."""
+    at = tuple((picture_turn(template, name, turn), value) for turn, value in reading.at)
+    return DraftReading(**Reading(reading.unit, at).to_dict())
 
 
 def _checked(polygon: Polygon, name: str) -> Polygon:

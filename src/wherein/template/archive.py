@@ -5,8 +5,8 @@ import zlib
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
 
-from wherein.errors import TemplateError
-from wherein.files import inside, zip_directory_size
+from wherein.errors import TemplateError, brief
+from wherein.files import ZIP_METHODS, inside, zip_directory_size
 
 MAX_BYTES = 512 * 2**20
 """Maximum total size of the unpacked files. A choice: far more than a template needs, too little to fill a
@@ -23,10 +23,6 @@ Python's `zipfile` reads the whole directory before its entries can be counted."
 MAX_RATIO, FREE_BYTES = 100, 16 * 2**20
 """Maximum ratio of unpacked to packed size, for archives that unpack to more than `FREE_BYTES`. Choices:
 deflate hardly shrinks pictures, shrinks text to a tenth, and zeros to a thousandth."""
-
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Supported compression methods. bzip2 and LZMA are refused, since they unpack a whole block at once, however
-large: a file of 1,384 bytes took 3.2 GB of memory."""
 
 _ERRORS = (
     OSError,
@@ -76,7 +72,7 @@ def unpack(path: Path, folder: Path, description: str) -> None:
                         # a file that unpacks to more cannot fill the disk.
                         copyfileobj(packed, file)
     except _ERRORS as error:
-        raise TemplateError(f"{path} cannot be unpacked: {error}") from error
+        raise TemplateError(f"{path} cannot be unpacked: {brief(error)}") from error
 
 
 def _check_directory(path: Path) -> None:
@@ -111,8 +107,8 @@ def _check(path: Path, files: dict[PurePosixPath, zipfile.ZipInfo], folder: Path
         raise TemplateError(f"{path} unpacks to {ratio:.0f} times its size: the maximum is {MAX_RATIO}")
     for name, info in files.items():
         if inside(folder, info.filename) is None:
-            raise TemplateError(f"{path} has a file {info.filename!r} outside the archive")
-        if info.compress_type not in _METHODS:
+            raise TemplateError(f"{path} has a file {brief(repr(info.filename))} outside the archive")
+        if info.compress_type not in ZIP_METHODS:
             raise TemplateError(
                 f"{path} has a file {str(name)!r} with unsupported compression: use deflate, the default of "
                 "zip programs"

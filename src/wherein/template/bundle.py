@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import os
 import tempfile
 import zipfile
@@ -24,6 +23,7 @@ from wherein.images.load import Source, count_pixels, load_picture
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, hull
+from wherein.motion.canvas_plane import canvas_plane
 from wherein.template.archive import pack, unpack
 from wherein.template.part_limits import check_name
 from wherein.template.reading import Reading
@@ -39,7 +39,7 @@ from wherein.template.template_json import (
     picture_names,
     read_description,
 )
-from wherein.template.tree import Part, Point, Tree
+from wherein.template.tree import Part, Point, Tree, check_inside
 from wherein.threads import one_thread
 
 
@@ -102,6 +102,8 @@ class Template(ShownTemplate):
                     digest.update(repr(tuple(plane.shape)).encode())
                     digest.update(to_levels(plane).numpy().tobytes())
         digest.update(repr((self.size, self.paint_order)).encode())
+        if self.parts.plane is not None:
+            digest.update(repr(self.parts.plane.tolist()).encode())
         return digest.hexdigest()[:32]  # 128 bits: enough that no two templates share a hash by chance
 
     @cached_property
@@ -220,6 +222,8 @@ class Template(ShownTemplate):
             "paint_order": list(self.paint_order),
             "parts": parts,
         }
+        if self.parts.plane is not None:
+            spec["plane"] = self.parts.plane.tolist()
         (folder / DESCRIPTION).write_text(
             json.dumps(spec, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
@@ -274,7 +278,10 @@ def _assemble(pictures: "_Pictures", spec: TemplateSpec) -> Template:
     canvas = pictures(spec.canvas, "the canvas")
     height, width = canvas.samples.shape[-2:]
     parts = {name: _part(pictures, name, part, (width, height)) for name, part in spec.parts.items()}
-    tree = Tree(parts)
+    plane = None if spec.plane is None else np.array(spec.plane)
+    if plane is not None:
+        canvas_plane(plane, (width, height))  # checked, but kept as it is
+    tree = Tree(parts, plane)
     return Template(spec.name, canvas, tree, _paint_order(spec.paint_order, tree))
 
 
@@ -302,22 +309,9 @@ def _part(pictures: "_Pictures", name: str, spec: PartSpec, size: tuple[int, int
         raise TemplateError(f'the part "{name}" has an empty mask: no pixel of {spec.image} is opaque')
     motif = Motif(picture.pixels.float(), mask.float())
     at = spec.at or (0.0, 0.0)
-    _check_inside(name, motif, at, size)
+    check_inside(name, motif, at, size)
     pivot = spec.pivot or motif.centre
     return Part(name, spec.parent, motif, at, pivot, spec.turn, spec.static, reading)
-
-
-def _check_inside(name: str, motif: Motif, at: Point, size: tuple[int, int]) -> None:
-    """Refuse a part with opaque pixels outside the canvas."""
-    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
-    low = at[0] + int(columns.min()), at[1] + int(rows.min())
-    high = at[0] + int(columns.max()), at[1] + int(rows.max())
-    if min(low) < 0 or high[0] > size[0] - 1 or high[1] > size[1] - 1:
-        reach = f"({low[0]:g}, {low[1]:g}) to ({math.ceil(high[0])}, {math.ceil(high[1])})"
-        raise TemplateError(
-            f'the part "{name}" covers {reach}, which is not inside the canvas of {size[0]} × {size[1]}: '
-            'check its "at"'
-        )
 
 
 class _Pictures:

@@ -6,7 +6,8 @@ parent:
 
     F_part = F_parent · R(t; q),        matrix of a leaf = F_part · rest.
 
-Hence a part moves with all its ancestors, and q is the position of the joint on the canvas at rest.
+Hence a part moves with all its ancestors, and q is the position of the joint on the canvas at rest. If the
+canvas shows the object at an angle (`Tree.plane`), R turns in the plane of the object.
 """
 
 import math
@@ -68,7 +69,7 @@ def frames(tree: Tree, root: Matrix, turns: Mapping[str, float]) -> dict[str, Ma
     for name, part in tree.items():
         found[name] = root if part.parent is None else found[part.parent]
         if turns.get(name):  # skipped for 0, so that a part at rest has exactly the frame of its parent
-            found[name] = found[name] @ rotation(turns[name], part.joint)
+            found[name] = found[name] @ tree.turned(name, turns[name])
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
 from wherein.images.pool import pool
+from wherein.pyramid.levels import enlarge
 from wherein.template.bundle import Template
 from wherein.template.tree import Part, Tree
 
@@ -21,7 +22,10 @@ def reduced_template(template: Template, factor: int) -> Template:
         return replace(part, motif=motif, at=(part.at[0] / factor, part.at[1] / factor), pivot=pivot)
 
     canvas = Picture(pool(template.canvas.pixels, factor), None)
-    parts = Tree({name: smaller(part) for name, part in template.parts.items()})
+    plane = template.parts.plane
+    if plane is not None:
+        plane = plane @ enlarge(factor)
+    parts = Tree({name: smaller(part) for name, part in template.parts.items()}, plane)
     return replace(template, canvas=canvas, parts=parts)
 
 

@@ -27,6 +27,7 @@ _MAX_PLACE = 1e6
 
 _Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 _File = Annotated[str, Field(min_length=1, max_length=4096)]  # the longest path of Linux
+_Row = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 _Coordinate = Annotated[FiniteFloat, Field(ge=-_MAX_PLACE, le=_MAX_PLACE)]
 
 
@@ -53,6 +54,7 @@ class TemplateSpec(_Spec):
     name: _Name
     canvas: _File
     paint_order: list[_Name] | None = None
+    plane: tuple[_Row, _Row, _Row] | None = None
     parts: Annotated[dict[_Name, PartSpec], Field(min_length=1)]
 
 

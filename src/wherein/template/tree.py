@@ -1,14 +1,17 @@
 """The tree of parts: the parent of each part, its joint, and how far it may turn."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from wherein.errors import TemplateError
 from wherein.images.motif import Motif
+from wherein.motion.homography import mapped, rotations
 from wherein.template.part_limits import check_count, check_name
 from wherein.template.reading import Reading
 
@@ -68,6 +71,9 @@ class Tree(Mapping[str, Part]):
 
     Arguments:
         parts: in any order.
+        plane: the homography from the canvas to the plane of the object as seen from in front, at any size
+            and rotation, for a template that was photographed at an angle. Parts turn in that plane. None:
+            the canvas shows the object from in front.
 
     Raises:
         TemplateError: there are too many parts, or not exactly one root; a name is empty, too long or no
@@ -75,7 +81,7 @@ class Tree(Mapping[str, Part]):
             nested too deeply; or a part that cannot turn has a reading.
     """
 
-    def __init__(self, parts: Mapping[str, Part]) -> None:
+    def __init__(self, parts: Mapping[str, Part], plane: Matrix | None = None) -> None:
         check_count(len(parts))
         for name in parts:
             check_name(name, "the part")
@@ -124,7 +130,7 @@ class Tree(Mapping[str, Part]):
             raise TemplateError(
                 f'the part "{deepest}" has {self._depths[deepest]} nested parents: the maximum is {MAX_DEPTH}'
             )
-        self.root = roots[0]
+        self.root, self.plane = roots[0], plane
 
     def __getitem__(self, name: str) -> Part:
         return self._parts[name]
@@ -134,6 +140,13 @@ class Tree(Mapping[str, Part]):
 
     def __len__(self) -> int:
         return len(self._parts)
+
+    def turned(self, name: str, degrees: float) -> Matrix:
+        """The motion of the canvas when a part turns about its joint, 3×3."""
+        joint, turned = self[name].joint, np.array(float(degrees))
+        if self.plane is None:
+            return rotations(turned, joint)
+        return np.linalg.inv(self.plane) @ rotations(turned, mapped(self.plane, joint)) @ self.plane
 
     def children(self, name: str) -> tuple[str, ...]:
         """The names of a part's children."""
@@ -173,4 +186,17 @@ def _check_parent(name: str, part: Part, parts: Mapping[str, Part]) -> None:
         raise TemplateError(
             f'the parent of the part "{name}" is "{part.parent}", which has an "image": only groups have '
             "children. Put both into a group"
+        )
+
+
+def check_inside(name: str, motif: Motif, at: Point, size: tuple[int, int]) -> None:
+    """Refuse a part with opaque pixels outside the canvas."""
+    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
+    low = at[0] + int(columns.min()), at[1] + int(rows.min())
+    high = at[0] + int(columns.max()), at[1] + int(rows.max())
+    if min(low) < 0 or high[0] > size[0] - 1 or high[1] > size[1] - 1:
+        reach = f"({low[0]:g}, {low[1]:g}) to ({math.ceil(high[0])}, {math.ceil(high[1])})"
+        raise TemplateError(
+            f'the part "{name}" covers {reach}, which is not inside the canvas of {size[0]} × {size[1]}: '
+            'check its "at"'
         )

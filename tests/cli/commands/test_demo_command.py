@@ -130,6 +130,10 @@ def test_pictures_alone(tmp_path: Path) -> None:
     written = sorted(path for path in tmp_path.rglob("*") if path.is_file())
     assert [path.relative_to(tmp_path / "new").as_posix() for path in written] == [
         "coffee.jpg",
+        "dial.png",
+        "gauges/a.png",
+        "gauges/b.png",
+        "gauges/glare.png",
         "photographs/cup-on-bricks.jpg",
         "photographs/cup-on-gravel.jpg",
         "photographs/no-cup.jpg",

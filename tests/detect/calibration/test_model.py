@@ -27,3 +27,9 @@ def test_a_rate_is_measured_in_all_scenes_without_the_template(monkeypatch: pyte
     known = upright(toy()).model_copy(update={"megapixels": 0.25, "clutter": [0.2] * 20})
     words = "once in 5,000 megapixels (extrapolated from 5 megapixels)"
     assert known.describe_false_alarms(0.8) == words
+
+
+def test_it_shows_itself_in_one_short_line() -> None:
+    shown = repr(made_up(walker()))
+    assert shown.startswith("Calibration(threshold ") and len(shown) < 110
+    assert str(made_up(walker())) == shown

@@ -15,7 +15,8 @@ def demo(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Only write pictures to try wherein with: a photograph of a cup, and scenes to find it in.",
+            help="Only write pictures to try wherein with: photographs of a cup and of a pressure gauge, "
+            "each with others to find it in.",
         ),
     ] = None,
     seed: Seed = 0,

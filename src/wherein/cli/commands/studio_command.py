@@ -31,7 +31,7 @@ def show_qr_code(address: str, console: Console) -> None:
     segno.make(address, error="l", micro=False).terminal(lines, border=_QUIET_ZONE, compact=True)
     for line in lines.getvalue().splitlines():
         # The block characters are the light modules. Without colours, a light terminal would invert the code.
-        console.message(typer.style(line, fg="bright_white", bg="black"))
+        typer.secho(line, fg="bright_white", bg="black", err=True)
 
 
 def studio(

@@ -57,6 +57,12 @@ class StoredCalibration(BaseModel):
     polarity: str = "same"
     threshold: float
 
+    def __repr__(self) -> str:
+        """Without the measured scores, which would fill a page; `model_dump` has them."""
+        return f"{type(self).__name__}(threshold {self.threshold:.3f}, {self.range})"
+
+    __str__ = __repr__
+
     def serves(self, template: Template, ranges: Range) -> bool:
         """Whether it was measured for this template and this range of poses."""
         return self.fingerprint == template.fingerprint and self.range == ranges

@@ -43,7 +43,7 @@ def fit_traces(finder: Finder, scene: ScenePyramid, found: Sequence[Detection]) 
     # The starts of the body are the same for all detections: they are found once.
     body = finder.body_search
     starts = body.best_starts(scene) if body is not None and found else np.zeros((0, 3, 3))
-    return tuple(_traces(finder, scene, frames_of(finder.pieces.tree, item), item, starts) for item in found)
+    return tuple(_traces(finder, scene, frames_of(finder, item), item, starts) for item in found)
 
 
 def _traces(

@@ -30,7 +30,7 @@ from wherein.planes.plane_motif import PlaneMotif
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.template.bundle import Template
 from wherein.template.reading import Reading
-from wherein.template.tree import Matrix, Part, Point, Tree
+from wherein.template.tree import Matrix, Part, Point
 
 if TYPE_CHECKING:
     from wherein.detect.fast.finder import Finder
@@ -177,7 +177,7 @@ class _PartLayout:
     Attributes:
         name: of the part.
         frame: the name of the part with whose frame it moves: itself, or a part above it.
-        rest: its pixels → canvas.
+        rest: its pixels → canvas of the frames.
         rings: its outlines in its pixels; none for a group.
         leaves: the names of the leaves below it; itself if it is one.
         leaf: whether it has a picture of its own.
@@ -203,27 +203,33 @@ class Assembler:
     """Makes detections of a template from the frames of its parts.
 
     Arguments:
-        template: the template that was searched for.
+        template: the template as it was given.
         moving: the names of the parts that have a frame of their own, including the root; each other part
             has the frame of its parent. None: all parts have one.
         projective: whether frames may have perspective. Then all matrices are 3×3, with 1 as the last
             element, even without perspective, so that all detections of a search have the same shape.
+        to_frames: canvas of the template → canvas of the frames, 3×3; None: they are the same.
     """
 
     def __init__(
-        self, template: Template, moving: Collection[str] | None = None, projective: bool = False
+        self,
+        template: Template,
+        moving: Collection[str] | None = None,
+        projective: bool = False,
+        to_frames: Matrix | None = None,
     ) -> None:
         tree, frames = template.parts, dict[str, str]()
         for name, part in tree.items():
             own = moving is None or name in moving
             frames[name] = name if own else frames[part.parent or tree.root]
         self._root, self._projective = tree.root, projective
+        self._to_frames = np.eye(3) if to_frames is None else to_frames
         self._centre, self._name = template.centre, template.name
         self._parts = tuple(
             _PartLayout(
                 name,
                 frames[name],
-                part.rest,
+                self._to_frames @ part.rest,
                 () if part.motif is None else part.motif.rings,
                 tree.leaves_below(name),
                 part.motif is not None,
@@ -271,17 +277,23 @@ class Assembler:
             parts[part.name] = PartFound(
                 matrix, mean, found, own, part.leaf, part.middle, turn, spread, part.reading, part.pivot
             )
-        return Detection(score, self._matrix(frames[self._root]), parts, self._centre, self._name)
+        return Detection(
+            score, self._matrix(frames[self._root] @ self._to_frames), parts, self._centre, self._name
+        )
 
     def _matrix(self, pose: Matrix) -> Matrix:
         """A pose in the form in which it is reported: 3×3 with 1 as the last element, or 2×3."""
         return pose / pose[2, 2] if self._projective else pose[:2]
 
 
-def frames_of(tree: Tree, item: Detection) -> dict[str, Matrix]:
-    """Canvas → scene of every part of a detection, 3×3, by name."""
-    frames = {name: square(part.matrix) @ np.linalg.inv(tree[name].rest) for name, part in item.parts.items()}
-    return {**frames, tree.root: square(item.matrix)}
+def frames_of(finder: "Finder", item: Detection) -> dict[str, Matrix]:
+    """Canvas of the finder → scene of every part of a detection, 3×3, by name."""
+    tree, to_given = finder.given.parts, np.linalg.inv(finder.from_given)
+    frames = {
+        name: square(part.matrix) @ np.linalg.inv(tree[name].rest) @ to_given
+        for name, part in item.parts.items()
+    }
+    return {**frames, tree.root: square(item.matrix) @ to_given}
 
 
 def _hull_of(shapes: Sequence[Rings]) -> Polygon:

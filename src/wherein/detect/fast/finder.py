@@ -29,6 +29,7 @@ from wherein.detect.fast.limbs.roots import STRONG_EVIDENCE
 from wherein.detect.fast.limbs.settled_roots import settle_roots
 from wherein.detect.fast.piece_model import PieceModel
 from wherein.detect.fast.pieces import Joint, Piece, Pieces
+from wherein.detect.fast.rectified import rectified
 from wherein.detect.fast.refinement.last_fits import end_pieces
 from wherein.detect.fast.refinement.polish import polish_pieces, with_polished
 from wherein.detect.fast.scoring import Scoring
@@ -57,6 +58,10 @@ class Finder:
         min_pair_evidence: weighted evidence that two limbs must have together to be followed.
 
     Attributes:
+        given: the template as it was given.
+        template: the one that is searched for: as seen from in front, if the given one was photographed at
+            an angle. All frames are of its canvas.
+        from_given: canvas of the given template → canvas of that one, 3×3.
         middle, corners: of the canvas, (x, y) and (4, 2).
         motion: how the body may move in its last fits.
         scoring: how hypotheses are scored.
@@ -72,13 +77,15 @@ class Finder:
         size_power: float = 0.0,
         crowd_from: CrowdFloor = NO_FLOOR,
     ) -> None:
-        self.template, self.ranges = template, ranges
+        front = rectified(template, ranges.tilt)
+        self.given, self.from_given, self.template = template, front.from_given, front.template
+        self.ranges = ranges
         self._crowd_from, self._min_pair_evidence = crowd_from, min_pair_evidence
-        self.pieces, self.motion = Pieces.of(template), ranges.of_plane().motion
-        self.middle = template.centre
+        self.pieces, self.motion = Pieces.of(self.template), ranges.of_plane().motion
+        self.middle = self.template.centre
         root = self.pieces.tree.root
         self.scoring = Scoring(root, self.middle, ranges, weights, tilt_cost, size_power)
-        width, height = template.size
+        width, height = self.template.size
         self.corners = np.array(((0.0, 0.0), (width, 0.0), (width, height), (0.0, height)))
         groups = {group.name: group for group in self.pieces.groups}
         self.models = {

@@ -199,7 +199,7 @@ class Follower:
     def _expected(self, seen: Sequence[Seen]) -> dict[str, Poses]:
         """The predicted motion of every piece and group relative to its parent, (N, 3, 3) by name."""
         pieces = self._finder.pieces
-        frames = [frames_of(pieces.tree, one.last) for one in seen]
+        frames = [frames_of(self._finder, one.last) for one in seen]
         return {
             joint.name: np.stack([_moved(joint, own, one) for own, one in zip(frames, seen, strict=True)])
             for joint in (*pieces.limbs, *pieces.groups)

@@ -102,7 +102,7 @@ class SceneSearch:
         self._calibrated_threshold, self._usual_clutter = calibrated_threshold, usual_clutter
         pieces = finder.pieces
         moving = {pieces.tree.root, *(joint.name for joint in (*pieces.pieces, *pieces.groups))}
-        self._assembler = Assembler(finder.template, moving, finder.ranges.tilt > 0)
+        self._assembler = Assembler(finder.given, moving, finder.ranges.tilt > 0, finder.from_given)
 
     @property
     def stop_score(self) -> float:
@@ -193,6 +193,7 @@ class SceneSearch:
         self, levels: ScenePyramid, roots: Poses, everywhere: bool, seen: Sequence[Seen] | None = None
     ) -> Hypotheses:
         """The hypotheses near known places that remain after exclusion; arguments as of `follow`."""
+        roots = roots @ np.linalg.inv(self.finder.from_given)
         again = None if seen is None else self._follower.again(levels, roots, seen, self.stop_score)
         if again is not None:
             found = self.in_range(again)
