@@ -57,6 +57,13 @@ class Page:
     def upload(self, kind: str, content: bytes, name: str) -> Record:
         return self._json(self.client.post(f"/api/upload/{kind}", params={"name": name}, content=content))
 
+    def add_scene(self, content: bytes, name: str) -> Record:
+        """Upload a scene of one frame."""
+        answer = self.upload("scene", content, name)
+        (scene,) = answer["scenes"]
+        assert answer["frames"] == 1
+        return dict(scene)
+
     def refused(self, answer: httpx.Response, status: int) -> str:
         """The message of an error."""
         assert answer.status_code == status, answer.text

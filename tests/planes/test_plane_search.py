@@ -250,7 +250,7 @@ def test_small_signs_tell_the_turns_of_a_dial(wrong):
     search = PlaneSearch(clock, PlaneRange(180, (0.5, 2.0), 40))
     pose = _pose(20, 0.8, (190, 150)) @ np.array(((1, 0, -50), (0, 1, -55), (0, 0, 1.0)))
     scene = paint(_texture(300, 400, 5, 11), clock, torch.from_numpy(pose))
-    start = pose @ rotations(np.array([wrong]), middle)
+    start = pose @ rotations(np.array([float(wrong)]), middle)
     found = search.followed(ScenePyramid(scene), PlaneFits(start, np.array([0.9]), np.array([1.0])))[-1]
     assert angles(found.poses[:1], middle)[0] == pytest.approx(20, abs=0.5)
 

@@ -13,9 +13,12 @@ from PIL import Image
 
 from detecting import detector, empty, photo, ready, scene, toy, upright
 from pages import HOSTILE, ParsedPage, parsed
+from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.images.motif import Motif
+from wherein.report.films.key_frames import KeyFrames
 from wherein.report.page import page
+from wherein.report.rendered_scene import VideoFacts
 from wherein.template import Library, Template
 
 POLICY = (
@@ -85,7 +88,7 @@ def test_every_part_has_an_outline_a_switch_and_a_row(tmp_path: Path) -> None:
 
 def test_what_it_says(tmp_path: Path) -> None:
     text = made(tmp_path / "a.html", toy()).text
-    assert "1 found in 1 of 2 scenes" in text
+    assert "1 found in 1 of 3 scenes" in text
     assert "1 scene could not be searched" in text
     assert "scene: broken a.png: not a picture" in text
     assert "nothing found" in text
@@ -95,16 +98,37 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert "False alarms with at least this score: less than once in" in text
 
 
-def test_videos_do_not_count_as_unreadable(tmp_path: Path) -> None:
+def video(frames: list[Detections]) -> KeyFrames:
+    made = KeyFrames()
+    for index, found in enumerate(frames):
+        made.add(index, index / 10, found)
+    return made
+
+
+def test_a_video_is_a_scene_with_its_key_frames(tmp_path: Path) -> None:
+    finder = detector(toy())
+    there, not_there = finder(scene(toy())), finder(empty())
     with page(tmp_path / "a.html", toy()) as report:
-        report.add_video("a.mp4", "video of 3 frames")
-        report.add_video(HOSTILE, "video of 4 frames")
-        report.unreadable("b.png", "not a picture")
+        frames = video([not_there, there, there, not_there, not_there])
+        report.add_rendered(
+            report.renderer.video(0, HOSTILE, frames, finder, VideoFacts(2, 0.7, HOSTILE)), finder
+        )
+        frames = video(3 * [not_there])
+        report.add_rendered(
+            report.renderer.video(1, "b.mp4", frames, finder, VideoFacts(0, 0.2, None)), finder
+        )
+        report.unreadable("c.png", "not a picture")
     written = parsed(tmp_path / "a.html")
-    assert "2 videos searched, not shown; 1 scene could not be searched" in written.text
-    assert "0 found" not in written.text
-    for words in ("a.mp4", "video of 3 frames", HOSTILE, "b.png", "not a picture"):
-        assert words in written.texts
+    assert "2 found in 1 of 3 scenes, in 2 frames of video; 1 scene could not be searched" in written.text
+    cards = [card["class"] for card in written.all("details") if "name" in card]
+    assert cards == ["card found", "card nothing"]
+    for words in ("lost: frame 3, 0.30 s", "last found: frame 2, 0.20 s, score", "video · nothing found"):
+        assert words in written.text
+    assert "0.10 s (first found, best), above:" in written.text
+    ids = [attributes["id"] for _, attributes in written.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert len(written.all("image")) == 3 + 1
+    assert (tmp_path / "a.html").stat().st_size < 300_000
 
 
 def test_each_template_of_a_library_stands_with_its_name_alone(tmp_path: Path) -> None:

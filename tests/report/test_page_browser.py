@@ -237,6 +237,38 @@ def test_layers_are_switched_in_the_card_that_is_open(browser: "Browser", report
         assert torso.is_visible() and not missing.is_visible()
 
 
+def test_the_address_is_that_of_the_open_card(browser: "Browser", report: Path) -> None:
+    link = report.as_uri()
+    with opened(browser, report, WINDOW) as page:
+        card = page.locator("details.card[open]")
+        page.locator("#s1 > summary").click()
+        expect(card).to_have_id("s1")
+        page.wait_for_url(f"{link}#s1")
+        page.locator("#s2 > summary").click()
+        page.wait_for_url(f"{link}#s2")
+        page.go_back()
+        expect(card).to_have_id("s1")
+        page.go_back()
+        expect(card).to_have_count(0)
+        assert page.url == link
+        page.go_forward()
+        expect(card).to_have_id("s1")
+        page.locator("#s1 a", has_text="torso").click()  # a part of it
+        page.wait_for_url(f"{link}#s1d1p*")
+        expect(card).to_have_id("s1")
+        page.locator("#s1 > summary").click()
+        page.wait_for_url(link)
+        page.wait_for_timeout(200)  # no address comes back by itself
+        assert page.url == link
+        page.goto(f"{link}#s3")
+        expect(card).to_have_id("s3")
+        page.goto("about:blank")
+        page.goto(f"{link}#s3")
+        expect(card).to_have_id("s3")
+        expect(card).to_be_in_viewport()
+        assert page.evaluate("history.length") < 12
+
+
 def test_keys_go_from_card_to_card(browser: "Browser", report: Path) -> None:
     focused = "document.activeElement.closest('.card')?.id"
     with opened(browser, report, WINDOW) as page:

@@ -98,7 +98,7 @@ def test_pictures_with_alpha_and_large_ones_are_shown(page: Page) -> None:
     shown = Image.open(io.BytesIO(page.client.get(f"/api/pictures/{key}").content))
     assert (np.asarray(shown)[..., 3] == clear[..., 3]).all()
     wide = np.zeros((500, 4001, 3), dtype=np.uint8)
-    scene = page.upload("scene", png(wide), "wide.png")
+    scene = page.add_scene(png(wide), "wide.png")
     answer = page.client.get(f"/api/scenes/{scene['id']}")
     assert (scene["width"], answer.headers["content-type"]) == (4001, "image/jpeg")
     assert Image.open(io.BytesIO(answer.content)).width == 3000
@@ -158,7 +158,7 @@ def test_nothing_outlined_and_nothing_held(page: Page) -> None:
 def test_it_is_found(page: Page, tmp_path: Path) -> None:
     _, made = outlined(page)
     content = scene_with(unzipped(page, made["id"], tmp_path))
-    scene = page.upload("scene", content, "cup.png")
+    scene = page.add_scene(content, "cup.png")
     search = {"template": made["id"], "scene": scene["id"]}
     found = page.post("/api/detections", search)
     assert found["calibration_kind"] == "measured"
@@ -192,7 +192,7 @@ def test_it_is_found(page: Page, tmp_path: Path) -> None:
 )
 def test_invalid_searches(page: Page, patch: Record, status: int, words: str) -> None:
     _, made = outlined(page)
-    scene = page.upload("scene", png(crane()), "a.png")
+    scene = page.add_scene(png(crane()), "a.png")
     search = {"template": made["id"], "scene": scene["id"], **patch}
     assert words in page.refused(page.client.post("/api/detections", json=search), status)
 
@@ -206,7 +206,7 @@ def test_the_calibration_is_for_the_polarity_that_is_searched(tmp_path: Path) ->
 
     with served(noted) as studio, asked(studio) as page:
         _, made = outlined(page)
-        scene = page.upload("scene", scene_with(unzipped(page, made["id"], tmp_path)), "cup.png")
+        scene = page.add_scene(scene_with(unzipped(page, made["id"], tmp_path)), "cup.png")
         search = {"template": made["id"], "scene": scene["id"]}
         for polarity in ("same", "any"):
             page.post("/api/detections", {**search, "polarity": polarity})
@@ -225,7 +225,7 @@ def test_what_is_found_before_anything_is_measured(tmp_path: Path) -> None:
 
     with served(patient) as studio, asked(studio) as page:
         _, made = outlined(page)
-        scene = page.upload("scene", scene_with(unzipped(page, made["id"], tmp_path)), "cup.png")
+        scene = page.add_scene(scene_with(unzipped(page, made["id"], tmp_path)), "cup.png")
         search = {"template": made["id"], "scene": scene["id"]}
         first = page.post("/api/detections", search)
         assert (first["calibration_kind"], len(first["detections"])) == ("default", 1)
@@ -252,7 +252,7 @@ def test_exported_results(page: Page, tmp_path: Path) -> None:
     _, made = outlined(page)
     name = "<img src=x onerror=alert(1)>.png"
     content = scene_with(unzipped(page, made["id"], tmp_path))
-    scenes = [page.upload("scene", content, name)["id"], page.upload("scene", png(crane()), "b.png")["id"]]
+    scenes = [page.add_scene(content, name)["id"], page.add_scene(png(crane()), "b.png")["id"]]
     search = {"template": made["id"], "scenes": scenes}
     lines = page.client.post("/api/exports/json", json=search).text.splitlines()
     twice = search | {"scenes": search["scenes"] * 1000}

@@ -649,7 +649,7 @@ def test_files_are_dropped_and_saved_to_the_target(browser: "Browser", tmp_path:
         expect(user("#save")).to_contain_text("Save to crane")
         user("#save").click()
         expect(user(".toast").last).to_contain_text("Saved to crane.")
-        assert list(Template.load(target).parts) == ["body"]
+        assert list(Template.load(target).parts) == ["crane"]
         user.drop("scene.png", png(crane()), '[data-drop-for="scene"]')
         user.found(1)
 

@@ -73,6 +73,34 @@ def test_a_part_is_duplicated(user: User, tmp_path: Path) -> None:
     expect(user("#tree li")).to_have_count(2)
 
 
+def test_the_only_part_has_the_name_of_the_object(user: User, tmp_path: Path) -> None:
+    """As with `wherein template new` and a picture as a template: results have the same names."""
+    names = "s.draft.parts.map(({ name }) => name)"
+    user.load("picture", CRANE)
+    expect(user('[data-tool="outline"]')).to_have_attribute("aria-pressed", "true")
+    user.outline(box(*BODY))
+    expect(user("#tree li")).to_have_count(1)
+    assert user.state(names) == ["crane"]
+    user("#object-name").fill("lifter")
+    user.page.keyboard.press("Enter")
+    user.checked()
+    template = Template.load(downloaded(user, "#save", tmp_path))
+    assert (template.name, list(template.parts)) == ("lifter", ["lifter"])
+    # With a further part, the name of the object is that of the group.
+    user.page.keyboard.press("p")
+    user.outline(box(*ARM))
+    expect(user("#tree li")).to_have_count(2)
+    assert user.state(names) == ["body", "part"]
+    user.checked()
+    template = Template.load(downloaded(user, "#save", tmp_path))
+    assert list(template.parts) == ["lifter", "body", "part"]
+    user("#delete-part").click()
+    assert user.state(names) == ["lifter"]
+    user("#undo").click()
+    user("#undo").click()
+    assert user.state(names) == ["lifter"]
+
+
 def test_a_part_is_mirrored_to_the_other_side_of_its_parent(user: User) -> None:
     outlined(user)
     user('#part [data-field="name"]').fill("arm_right")

@@ -1,10 +1,13 @@
 """Several scenes in a browser: which is shown, which wait, and the totals, on a desktop and on a phone."""
 
+import io
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from studio_page import BODY, at_once, box, crane, png, served
 
@@ -15,6 +18,7 @@ pytest.importorskip(
 from playwright.sync_api import expect
 
 from studio_browser import CRANE, FILE, PHONE, Held, User, file, open_page
+from wherein.studio.bounds import Bounds
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -107,6 +111,20 @@ def test_fingers_are_not_told_to_drop(someone: tuple[str, User]) -> None:
         assert ("drop or paste" in shown) == (size == "desktop"), shown
 
 
+def test_hints_are_for_the_fingers_or_for_the_mouse(someone: tuple[str, User]) -> None:
+    size, user = someone
+    one_part(user)
+    do = "Tap" if size == "phone" else "Click"
+    expect(user("#hint")).to_contain_text(f"{do} a part to select it.")
+    user.load("scene", *scenes()[:2])
+    point = "Tap" if size == "phone" else "Point at"
+    expect(user("#hint")).to_have_text(f"{point} a detection to highlight its parts.")
+    user.shot(f"42-hint-{size}")
+    user(".scene").nth(1).click()
+    expect(user("#totals")).to_have_text("1 found in 1 of 2 scenes")
+    expect(user("#hint")).to_be_hidden()  # there is no detection
+
+
 def test_no_shortcut_stands_without_its_heading(user: User) -> None:
     user("#help-open").click()
     sections = user("#keys section").evaluate_all(
@@ -156,6 +174,40 @@ def test_scenes_wait_for_the_calibration(browser: "Browser") -> None:
         expect(user("#status")).to_contain_text("2 waiting.")
         done.set()
         expect(user("#totals")).to_have_text("2 found in 2 of 3 scenes")
+
+
+def film(count: int) -> FILE:
+    """An animated GIF: an empty scene, then the crane."""
+    frames = [Image.fromarray(pixels) for pixels in (np.full_like(crane(), 200), *(count - 1) * [crane()])]
+    for k, frame in enumerate(frames):
+        frame.putpixel((0, 0), (60 * k, 0, 0))  # equal frames would be merged
+    content = io.BytesIO()
+    frames[0].save(content, "gif", save_all=True, append_images=frames[1:])
+    return file("film.gif", content.getvalue(), "image/gif")
+
+
+def test_every_frame_of_an_animation_is_a_scene(someone: tuple[str, User]) -> None:
+    size, user = someone
+    one_part(user)
+    user.load("scene", film(3))
+    expect(user(".toast")).to_contain_text("film.gif has 3 frames. Each of them is a scene.")
+    expect(user(".scene .name")).to_have_text(["film.gif: 0", "film.gif: 1", "film.gif: 2"])
+    expect(user("#scenes .count")).to_have_text(["0", "1", "1"])
+    expect(user("#totals")).to_have_text("2 found in 2 of 3 scenes")
+    user.shot(f"39-frames-{size}")
+    user.fits()
+
+
+def test_frames_beyond_the_limit_are_not_left_out_silently(browser: "Browser") -> None:
+    with served(bounds=Bounds(scenes=2)) as studio, open_page(browser, studio) as user:
+        user.load("scene", film(4))
+        expect(user(".toast.error")).to_contain_text("film.gif has 4 frames. Only the first 2 are added")
+        expect(user(".scene")).to_have_count(2)
+
+
+def test_of_a_picture_to_outline_the_first_frame_is_used(user: User) -> None:
+    user.load("picture", film(3))
+    expect(user(".toast")).to_contain_text("film.gif has 3 frames: this is the first one.")
 
 
 def test_a_scene_that_cannot_be_read_does_not_stop_the_others(user: User) -> None:

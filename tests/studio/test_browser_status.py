@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
 from studio_page import BODY, box, crane, png, served
 
@@ -13,6 +14,9 @@ pytest.importorskip(
 from playwright.sync_api import expect
 
 from studio_browser import CRANE, PHONE, User, file, open_page, outlined
+from wherein.images.motif import Motif
+from wherein.studio.bounds import Bounds
+from wherein.template import Template
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -110,6 +114,62 @@ def test_the_same_address_in_a_second_tab(user: User) -> None:
     second.page.reload()
     expect(second("#tree li")).to_have_count(1)
     assert second.errors == []
+
+
+def test_another_browser_gets_a_copy_of_the_template(browser: "Browser") -> None:
+    with served() as studio, open_page(browser, studio) as user:
+        outlined(user)
+        user.checked()
+        user.load("scene", file("crane.png", png(crane())))
+        user.found(1)
+        user('#search [data-field="degrees"]').fill("90")
+        user.until("[...s.results.values()][0]?.data && s.settings.rotation === 90")
+        user.found(1)
+        with open_page(browser, studio, **PHONE) as phone:
+            expect(phone(".toast")).to_contain_text("a copy of the template that another browser has made")
+            expect(phone("#tree li")).to_have_count(2)
+            expect(phone("#object-name")).to_have_value("crane")
+            phone.checked()
+            phone.shot("40-copy-phone")
+            phone("#tab-detect").click()
+            phone.found(1)  # with the same settings: nothing is calibrated again
+            assert phone.state("s.settings.rotation") == 90
+            phone.shot("41-copy-detect-phone")
+            phone.fits()
+            # It is a copy: neither browser changes the work of the other, also after a reload.
+            phone("#tab-template").click()
+            phone("#tree li").nth(1).click()
+            phone("#delete-part").click()
+            expect(phone("#tree li")).to_have_count(1)
+            phone.page.wait_for_timeout(400)
+            user.page.reload()
+            expect(user("#tree li")).to_have_count(2)
+            phone.page.reload()
+            expect(phone("#tree li")).to_have_count(1)
+
+
+def test_another_browser_gets_the_changed_template_and_not_the_first(browser: "Browser") -> None:
+    first = Template.rigid("card", Motif.whole(torch.rand(3, 30, 40)))
+    with served(template=first) as studio, open_page(browser, studio) as user:
+        user("#object-name").fill("ticket")
+        user.page.keyboard.press("Enter")
+        user.checked()
+        with open_page(browser, studio) as other:
+            expect(other("#object-name")).to_have_value("ticket")
+            other.checked()
+
+
+def test_a_template_that_other_browsers_have_displaced_is_made_again(browser: "Browser") -> None:
+    """The server keeps the newest templates only, whichever browser made them."""
+    with served(bounds=Bounds(templates=1)) as studio, open_page(browser, studio) as user:
+        outlined(user)
+        user.checked()
+        with open_page(browser, studio) as other:
+            other.checked()
+            user.load("scene", file("crane.png", png(crane())))
+            user.found(1)
+            expect(user("#scenes .count")).to_have_text("1")
+        assert user(".toast.error").count() == 0
 
 
 def test_a_tab_of_an_earlier_session(browser: "Browser") -> None:

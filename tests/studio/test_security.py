@@ -15,7 +15,7 @@ import pytest
 
 from studio_page import Page, asked, crane, png, served
 from wherein.errors import ArgumentError
-from wherein.studio import session
+from wherein.studio import scene_frames, session
 from wherein.studio.api import Api
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import Calibrator
@@ -253,7 +253,7 @@ def test_a_picture_bomb(strict: Page) -> None:
 
 def test_too_many_scenes_and_too_large_ones(strict: Page) -> None:
     small, large = png(crane()), png(np.zeros((200, 299), dtype=np.uint8))
-    held = [strict.upload("scene", small, "a.png"), strict.upload("scene", large, "b.png")]
+    held = [strict.add_scene(small, "a.png"), strict.add_scene(large, "b.png")]
     answer = strict.client.post("/api/upload/scene?name=c.png", content=small)
     assert "at most 2 scenes" in strict.refused(answer, 400)
     strict.client.delete(f"/api/scenes/{held[0]['id']}")
@@ -331,7 +331,7 @@ def test_no_path_leads_anywhere(strict: Page, trick: str) -> None:
     ],
 )
 def test_names_are_labels(strict: Page, name: str, shown: str) -> None:
-    scene = strict.upload("scene", png(crane()), name)
+    scene = strict.add_scene(png(crane()), name)
     strict.client.delete(f"/api/scenes/{scene['id']}")
     assert scene["name"] == shown
 
@@ -351,7 +351,7 @@ def test_the_details_of_an_internal_error_are_in_the_terminal_only(
     def broken(*_: object) -> None:
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr(session, "load_picture", broken)
+    monkeypatch.setattr(scene_frames, "load_picture", broken)
     answer = page.client.post("/api/upload/scene?name=a.png", content=png(crane()))
     assert page.refused(answer, 500) == "Internal error in the studio. See the terminal for details."
     assert "secret" not in answer.text

@@ -16,6 +16,7 @@ from wherein.studio.api import Api
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import Calibrator, default_calibration
 from wherein.studio.drafts import DraftPictures
+from wherein.studio.scene_frames import StudioScene
 from wherein.studio.security import Guard
 from wherein.studio.server import application
 from wherein.studio.session import SaveTarget, Session
@@ -39,7 +40,7 @@ def studio(rng: Random, folder: Path) -> bool:
     ids = {
         "template": session.templates.add(seeds.template()),
         "picture": draft.picture,
-        "scene": session.add_scene(Picture(seeds.scene(), None), "scene"),
+        "scene": session.add_scene(StudioScene("scene", Picture(seeds.scene(), None))),
     }
     app = Guard(application(Api(session, pictures)), [_HOST], _TOKEN, _BOUNDS)
     method, path, body = _request(rng, ids, draft.model_dump(mode="json"))

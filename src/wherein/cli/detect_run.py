@@ -164,6 +164,8 @@ class DetectRun:
                 self._report(entry, events, writers)
             if not self.totals.read:
                 raise _NothingReadError
+        if self.outputs.export is not None and not writers.exported:
+            self.console.message(f"{self.outputs.export}: not written, because no picture was searched.")
 
     def _results(
         self, scenes: Sequence[SceneFile], drawings: Mapping[Path, Path], part: slice
@@ -236,7 +238,7 @@ class DetectRun:
                 self.console.message(shown)
         elif isinstance(event, VideoDone):
             self.totals.count_video(event.found, event.frames_with_detections)
-            writers.add_video(path, event, entry.drawing)
+            writers.add_video(event, self.detector)
             self.console.message(f"{path}: {event}{_drawn(entry.drawing)}")
             if self.outputs.export is not None:
                 self.console.message(

@@ -18,7 +18,11 @@ from wherein.template.template_library import Library
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+class _NothingExportedError(Exception):
+    """No picture was exported. The exception ends the block that writes the export: none is created."""
+
+
+@dataclass
 class SceneWriters:
     """Writes each scene to the requested report and export.
 
@@ -27,12 +31,14 @@ class SceneWriters:
         report: the report, if any.
         export: a function that adds a scene to the export, if any.
         scene_files: the file of each scene in the export, if its format has one file per scene.
+        exported: the number of exported scenes.
     """
 
     outputs: OutputFiles
     report: Page | None
     export: AddScene | None
     scene_files: Mapping[Path, Path]
+    exported: int = 0
 
     def add(self, scene: Path, done: PictureDone, detector: Detector) -> None:
         """Add a picture; `detector` found its detections, or is equal to the one that did."""
@@ -40,20 +46,17 @@ class SceneWriters:
         if self.export is not None and self.outputs.export is not None and done.detections is not None:
             with write_errors(self.scene_files.get(scene, self.outputs.export)):
                 self.export(scene, done.detections)
+            self.exported += 1
+        self._add_rendered(done, detector)
+
+    def add_video(self, done: VideoDone, detector: Detector) -> None:
+        """Add a video to the report. Exports contain pictures only."""
+        self._add_rendered(done, detector)
+
+    def _add_rendered(self, done: PictureDone | VideoDone, detector: Detector) -> None:
         if self.report is not None and self.outputs.report is not None and done.rendered is not None:
             with write_errors(self.outputs.report):
                 self.report.add_rendered(done.rendered, detector)
-
-    def add_video(self, scene: Path, done: VideoDone, drawing: Path | None) -> None:
-        """Add a video, with the path of its drawing.
-
-        Reports and exports contain pictures only. The report mentions the video.
-        """
-        if self.report is not None:
-            where = "use --draw" if drawing is None else f"the annotated video {drawing}"
-            self.report.add_video(
-                str(scene), f"video of {done.length}, not shown here: see standard output, or {where}"
-            )
 
     def add_unreadable(self, scene: Path, error: str) -> None:
         """Add a scene that could not be searched. Only the report mentions it."""
@@ -67,6 +70,8 @@ def open_writers(
 ) -> Iterator[SceneWriters]:
     """Open the report and the export. They appear, complete, at the end of the block; not after an error.
 
+    There is no export if all scenes are videos: it would be empty.
+
     Arguments:
         outputs: the files.
         library: the templates that are searched for.
@@ -77,8 +82,12 @@ def open_writers(
         ArgumentError: a file exists and must not be replaced, or is itself a scene. Nothing has been written.
     """
     files = outputs.files(scenes, searched)
-    with _export(outputs, library, files) as exported, _report(outputs, library, len(scenes)) as report:
-        yield SceneWriters(outputs, report, exported, files)
+    with suppress(_NothingExportedError), _export(outputs, library, files) as export:
+        with _report(outputs, library, len(scenes)) as report:
+            writers = SceneWriters(outputs, report, export, files)
+            yield writers
+        if export is not None and not writers.exported:
+            raise _NothingExportedError
 
 
 def _report(outputs: OutputFiles, library: Library, scenes: int) -> AbstractContextManager[Page | None]:

@@ -53,18 +53,13 @@ class Totals:
             skipped: a text about skipped files; empty: none were skipped.
         """
         scenes = self.read + self._not_searched
-        where = f"{self.with_detections} of {_scenes(scenes)}" if self.found else _scenes(scenes)
-        # "Nothing found in 3 scenes", but "2 found in 1 of 3 scenes".
         # Without any scene it is an empty portion: there are more portions than scenes.
-        none = "No scene could be searched" if scenes else "No scene in this part of the scenes"
-        found = f"{self.found or 'Nothing'} found in {where}" if self.read else none
-        if self.in_videos:
-            frames = f"{self.frames} {'frame' if self.frames == 1 else 'frames'} of video"
-            found += (
-                f", in {frames}"
-                if self.in_videos == self.found
-                else f", {self.in_videos} of them in {frames}"
-            )
+        found = "No scene could be searched" if scenes else "No scene in this part of the scenes"
+        if self.read:
+            # Imported here: it loads torch, and without a readable scene the command ends before that.
+            from wherein.report.scene_card import found_text
+
+            found = found_text(self.found, scenes, self.with_detections, self.in_videos, self.frames)
         left_out = [f"{self.missing} not found"] if self.missing else []
         left_out += [f"{self.unreadable} unreadable"] if self.unreadable else []
         left_out += [f"{self.failed} failed"] if self.failed else []
@@ -82,7 +77,3 @@ class Totals:
         if self._not_searched:
             return SOME_UNREADABLE if self.read else UNREADABLE
         return NONE_FOUND if fail_if_none and not self.found else 0
-
-
-def _scenes(count: int) -> str:
-    return f"{count} {'scene' if count == 1 else 'scenes'}"

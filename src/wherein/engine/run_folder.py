@@ -23,7 +23,7 @@ from wherein.errors import require
 from wherein.files import atomic_file, write_errors
 from wherein.template.template_library import Library
 
-FORMAT = "wherein-run/2"
+FORMAT = "wherein-run/3"
 _SHARDS = "shards"
 _END = 256
 """Maximum size in bytes of the last line of a complete file, with at most 16 numbers. After a power failure,

@@ -45,20 +45,25 @@ class PictureDone:
 
 @dataclass
 class VideoDone:
-    """The end of a video, after its lines; `seconds` includes decoding, drawing and encoding."""
+    """The end of a video, after its lines.
+
+    Attributes:
+        frames: number of frames.
+        frames_with_detections: number of frames with detections.
+        found: number of detections in all frames.
+        seconds: the time of the search, including decoding, drawing and encoding.
+        rendered: the video for the report, if a report is made.
+    """
 
     frames: int = 0
     frames_with_detections: int = 0
     found: int = 0
     seconds: float = 0.0
-
-    @property
-    def length(self) -> str:
-        """The number of frames, and the number of frames with detections, as text."""
-        return f"{self.frames} frames, {self.frames_with_detections} with detections"
+    rendered: RenderedScene | None = None
 
     def __str__(self) -> str:
-        return f"{self.length}, {self.frames / max(self.seconds, 1e-9):.1f} frames per second"
+        length = f"{self.frames} frames, {self.frames_with_detections} with detections"
+        return f"{length}, {self.frames / max(self.seconds, 1e-9):.1f} frames per second"
 
 
 @dataclass(frozen=True)
@@ -90,8 +95,9 @@ def event_record(event: SceneEvent) -> list[Any]:
     """An event as a JSON list: its kind and its values."""
     # Not `asdict`, which would copy the detections with all their arrays.
     values = dict(vars(event))
-    if isinstance(event, PictureDone):
+    if isinstance(event, PictureDone | VideoDone):
         values["rendered"] = None if event.rendered is None else event.rendered.to_dict()
+    if isinstance(event, PictureDone):
         values["detections"] = None if event.detections is None else detections_record(event.detections)
     return [type(event).__name__, values]
 
@@ -99,6 +105,8 @@ def event_record(event: SceneEvent) -> list[Any]:
 def event_of(record: list[Any], library: Library) -> SceneEvent:
     """The event from a record that `event_record` made."""
     kind, values = record
+    if values.get("rendered") is not None:
+        values = {**values, "rendered": RenderedScene.of(values["rendered"])}
     if kind != PictureDone.__name__:
         made: SceneEvent = _KINDS[kind](**values)
         return made
@@ -106,7 +114,7 @@ def event_of(record: list[Any], library: Library) -> SceneEvent:
     return PictureDone(
         values["found"],
         None if best is None else (best[0], best[1]),
-        None if rendered is None else RenderedScene.of(rendered),
+        rendered,
         None if detections is None else detections_of(detections, library),
         values.get("note"),
     )

@@ -25,7 +25,8 @@ from wherein.giant.opened import opened
 from wherein.images.decode import as_picture_error, size_in_header, strict_pillow
 from wherein.images.load import MAX_PIXELS, load_picture
 from wherein.images.picture import Picture, dimness
-from wherein.report.rendered_scene import SceneRenderer
+from wherein.report.films.key_frames import KeyFrames
+from wherein.report.rendered_scene import SceneRenderer, VideoFacts
 from wherein.report.stopwatch import SEARCH, Stopwatch
 from wherein.video.source import Video, camera_index, open_video
 
@@ -149,27 +150,47 @@ class SceneWork:
                 save(found.draw(), entry.drawing)
         rendered = None
         if self.settings.page is not None:
-            self._renderer = self._renderer or SceneRenderer(detector.library, self.settings.page)
-            rendered = self._renderer(entry.number, str(path), found, detector, self.settings.maps, stopwatch)
+            renderer = self._page_renderer(self.settings.page)
+            rendered = renderer(entry.number, str(path), found, detector, self.settings.maps, stopwatch)
         near = None if found or not found.candidates else found.candidates[0]
         best = None if near is None else (near.template, float(near.score))
         note = dimness(scene) if isinstance(scene, Picture) else None
         yield PictureDone(len(found), best, rendered, found if self.settings.export else None, note)
 
+    def _page_renderer(self, scenes: int) -> SceneRenderer:
+        self._renderer = self._renderer or SceneRenderer(self.detector().library, scenes)
+        return self._renderer
+
     def _video(self, entry: Entry) -> Generator[SceneEvent]:
-        counts, path = VideoDone(), str(entry.scene.path)
+        counts, path, page = VideoDone(), str(entry.scene.path), self.settings.page
+        key_frames = None if page is None else KeyFrames()
         try:
             with open_video(path) as video:
-                yield from self._frames(path, video, entry.drawing, counts)
+                yield from self._frames(path, video, entry.drawing, counts, key_frames)
         except KeyboardInterrupt:
             if camera_index(path) is None:  # Ctrl-C is the usual way to stop a camera
                 raise
+        if page is not None and key_frames is not None and counts.frames:
+            facts = VideoFacts(
+                counts.found, counts.seconds, None if entry.drawing is None else str(entry.drawing)
+            )
+            renderer = self._page_renderer(page)
+            counts.rendered = renderer.video(entry.number, path, key_frames, self.detector(), facts)
         yield counts if counts.frames else Unreadable("no frame can be read")
 
     def _frames(
-        self, path: str, video: Video, drawing: Path | None, counts: VideoDone
+        self,
+        path: str,
+        video: Video,
+        drawing: Path | None,
+        counts: VideoDone,
+        key_frames: KeyFrames | None,
     ) -> Generator[SceneEvent]:
-        """One line for each frame. They are counted in `counts`, which the caller keeps in case of Ctrl-C."""
+        """One line for each frame.
+
+        Frames are counted in `counts`, and the report's are kept in `key_frames`: the caller has both, also
+        after Ctrl-C.
+        """
         from wherein.video.tracking import track_frames  # only videos need it
 
         detector = self.detector()  # before the clock starts, since it may calibrate
@@ -182,5 +203,7 @@ class SceneWork:
                 counts.frames_with_detections += len(found) > 0
                 counts.found += len(found)
                 counts.seconds = time.perf_counter() - began
+                if key_frames is not None:
+                    key_frames.add(frame.index, frame.seconds, found)
                 rows = detection_rows(found, frame.frame.tracks)
                 yield SceneLine(f"{path}: {frame.index}", {"scene": path, **frame.to_dict()}, rows)

@@ -22,7 +22,7 @@ from wherein.files import atomic_file
 from wherein.report.convergence_plot import AXES, MAX_SCORED_ZNCC
 from wherein.report.html_format import render, stream
 from wherein.report.rendered_scene import RenderedScene, SceneRenderer, anchor, score_views
-from wherein.report.scene_card import Card, Kind, common_folder, filters
+from wherein.report.scene_card import Card, Kind, common_folder, filters, found_text
 from wherein.report.stopwatch import Stopwatch
 from wherein.report.template_view import template_view
 from wherein.report.times import SceneTimes, summarize
@@ -49,7 +49,7 @@ class Page:
         renderer: makes the HTML of scenes.
         body: the temporary file with the HTML of the scenes.
         cards: the cards of the scenes added so far.
-        times: the run times of these scenes.
+        times: the run times of these scenes, without videos.
         detector: the detector of the last scene; None if no scene was read.
         map_count: the maximum number of occurrence maps of a scene.
     """
@@ -86,19 +86,14 @@ class Page:
         """
         self.body.write(scene.html)
         self.detector, self.map_count = detector, max(self.map_count, scene.maps)
-        self.times.append(SceneTimes(scene.card.anchor, scene.card.name, scene.laps))
+        if scene.laps:  # those of a video are not comparable
+            self.times.append(SceneTimes(scene.card.anchor, scene.card.name, scene.laps))
         # Without the HTML: only cards and times stay in memory.
         self.cards.append(scene.card)
 
-    def add_video(self, name: str, note: str) -> None:
-        """List a video that was searched. The page shows no frames."""
-        self._add_note(Card(name, anchor(len(self.cards)), Kind.VIDEO, note))
-
     def unreadable(self, name: str, error: str) -> None:
         """List a scene that could not be searched, and why."""
-        self._add_note(Card(name, anchor(len(self.cards)), Kind.ERROR, error))
-
-    def _add_note(self, card: Card) -> None:
+        card = Card(name, anchor(len(self.cards)), Kind.ERROR, error)
         self.body.write(render("note_card.html", card=card))
         self.cards.append(card)
 
@@ -116,13 +111,22 @@ class Page:
             axes=AXES,
             filters=filters(self.cards),
             folder=common_folder(self.cards),
-            found_count=sum(card.count for card in self.cards),
-            read_count=len(self.times),
+            found=self._found_text(),
             entries=[entry for entries in self.renderer.entries.values() for entry in entries],
             map_count=self.map_count,
             scenes=self._scenes(),
             script=script,
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
+
+    def _found_text(self) -> str:
+        cards, videos = self.cards, [card for card in self.cards if card.frames]
+        return found_text(
+            sum(card.count for card in cards),
+            len(cards),
+            sum(card.count > 0 for card in cards),
+            sum(card.count for card in videos),
+            sum(card.frames for card in videos),
         )
 
     def _scenes(self) -> Iterator[Markup]:

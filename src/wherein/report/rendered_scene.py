@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from wherein.detect.result import Detections
 from wherein.images.eight_bit import to_image
 from wherein.images.picture import is_reduced
+from wherein.report.films.key_frames import KeyFrames
+from wherein.report.films.video_view import timeline, video_card
 from wherein.report.html_format import render
 from wherein.report.image_uri import picture_uri
 from wherein.report.part_entries import PartEntry, library_entries
@@ -23,6 +25,25 @@ if TYPE_CHECKING:
 PAGE_SIZE = 4_500_000
 """Maximum number of characters of all scenes together; pictures are reduced accordingly. A choice: a browser
 opens such a page at once, and it can be sent by e-mail."""
+
+_KEY_FRAME_SIDE = 640
+"""Maximum longer side of the frames of a video, apart from the best one. A choice: twice their width on the
+page."""
+
+
+@dataclass(frozen=True)
+class VideoFacts:
+    """What is known of a searched video besides its frames.
+
+    Attributes:
+        found: the number of detections, all frames together.
+        seconds: the time of the search.
+        drawing: the annotated video; None if there is none.
+    """
+
+    found: int
+    seconds: float
+    drawing: str | None
 
 
 @dataclass(frozen=True)
@@ -106,6 +127,39 @@ class SceneRenderer:
         # The card is rendered last, because its time bar includes the time of rendering its contents.
         html = render("card.html", card=card, picture=picture, numbers=numbers, **_time_bar(watch))
         return RenderedScene(card, dict(watch.laps), len(occurrence), html)
+
+    def video(
+        self, number: int, name: str, frames: KeyFrames, detector: "Detector", done: VideoFacts
+    ) -> RenderedScene:
+        """The HTML of a video of at least one frame; arguments as for a scene."""
+        best, scores = frames.best, score_views(detector)
+        assert best is not None, "there is a frame"
+        card = video_card(anchor(number), name, frames, done.found, done.seconds)
+        viewer, key_frames = SceneViewer(self.library, self.entries, scores), frames.shown()
+        pictures, numbers = {}, ""
+        for frame, _ in key_frames:
+            shown = viewer(f"{card.anchor}f{frame.index}", name, frame.found, {}, [{} for _ in frame.found])
+            if frame is best:
+                numbers = render("numbers.html", scene=shown)
+            image = to_image(frame.found.scene.pixels)
+            if frame is not best:
+                image.thumbnail((_KEY_FRAME_SIDE, _KEY_FRAME_SIDE))
+            uri = picture_uri(image, self._room(shown, numbers) // len(key_frames))
+            pictures[frame.index] = render("scene_image.html", scene=shown, image=uri)
+        threshold = None if self.library.several else scores[self.library.only.name].threshold
+        about = render(
+            "video.html",
+            frames=len(frames.scores),
+            hits=card.frames,
+            drawing=done.drawing,
+            timeline=timeline(frames, threshold),
+            others=[(pictures[frame.index], frame, text) for frame, text in key_frames if frame is not best],
+            best=best,
+            best_text=next(text for frame, text in key_frames if frame is best),
+        )
+        laps = _time_bar(Stopwatch({SEARCH: done.seconds}))
+        html = render("card.html", card=card, picture=pictures[best.index], numbers=about + numbers, **laps)
+        return RenderedScene(card, {}, 0, html)
 
     def _room(self, shown: SceneView, numbers: str) -> int:
         """The number of characters that are left for the picture of a scene, at least one."""

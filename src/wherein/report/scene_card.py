@@ -1,4 +1,4 @@
-"""The card of a scene in the grid: the kind of its result, and the text below its thumbnail."""
+"""The card of a scene in the grid, and the sentence about all scenes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,6 @@ class Kind(StrEnum):
     NEAR = "near"
     NOTHING = "nothing"
     ERROR = "error"
-    VIDEO = "video"
 
 
 LABELS = {
@@ -24,7 +23,6 @@ LABELS = {
     Kind.NEAR: "Near miss",
     Kind.NOTHING: "Nothing",
     Kind.ERROR: "Error",
-    Kind.VIDEO: "Video",
 }
 """The labels of the filters."""
 
@@ -41,6 +39,7 @@ class Card:
         count: the number of detections.
         score: the score of the best detection, or else of the best near miss, or else 0; for sorting.
         seconds: the time of the search.
+        frames: of a video, the number of frames with detections.
     """
 
     name: str
@@ -50,6 +49,7 @@ class Card:
     count: int = 0
     score: float = 0.0
     seconds: float = 0.0
+    frames: int = 0
 
     @property
     def file(self) -> str:
@@ -82,10 +82,8 @@ def scene_card(anchor: str, name: str, found: Detections) -> Card:
 
 
 def filters(cards: Sequence[Card]) -> list[Filter]:
-    """The filter for all scenes and those for each kind; the one for videos only if there are videos."""
+    """The filter for all scenes, and those for each kind."""
     counts = {kind: sum(card.kind == kind for card in cards) for kind in Kind}
-    if not counts[Kind.VIDEO]:
-        del counts[Kind.VIDEO]
     return [Filter("all", "All", len(cards)), *(Filter(kind, LABELS[kind], n) for kind, n in counts.items())]
 
 
@@ -93,6 +91,34 @@ def common_folder(cards: Sequence[Card]) -> str | None:
     """The folder that contains all scenes, which cards do not repeat; None if there are several folders."""
     folders = {card.folder for card in cards}
     return folders.pop() if len(folders) == 1 else None
+
+
+def found_text(found: int, scenes: int, with_detections: int, in_videos: int = 0, frames: int = 0) -> str:
+    """What was found in all scenes, the same in the report and in the summary of `wherein detect`.
+
+    Arguments:
+        found: the number of detections, of all frames of videos.
+        scenes: the number of scenes, including those that could not be searched.
+        with_detections: the number of scenes with detections.
+        in_videos: the detections in videos (one object in ten frames is ten).
+        frames: the frames of videos with detections.
+
+    Example:
+        >>> found_text(0, 3, 0), found_text(5, 3, 2, in_videos=4, frames=4)
+        ('Nothing found in 3 scenes', '5 found in 2 of 3 scenes, 4 of them in 4 frames of video')
+    """
+    all_scenes = _counted(scenes, "scene")
+    text = (
+        f"{found} found in {with_detections} of {all_scenes}" if found else f"Nothing found in {all_scenes}"
+    )
+    if not in_videos:
+        return text
+    share = "" if in_videos == found else f"{in_videos} of them "
+    return f"{text}, {share}in {_counted(frames, 'frame')} of video"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun if count == 1 else noun + 's'}"
 
 
 def _text(found: Detections, score: float) -> str:

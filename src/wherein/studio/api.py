@@ -15,10 +15,12 @@ from wherein.errors import ArgumentError, require
 from wherein.images.picture import Picture
 from wherein.making.checks import findings
 from wherein.studio.calibrations import CalibrationKind
-from wherein.studio.downloads import RESULT_FORMATS, NamedResult, preview
+from wherein.studio.downloads import RESULT_FORMATS, SceneResult, preview
 from wherein.studio.drafts import Draft, DraftPictures
 from wherein.studio.edge_paths import PathRequest, edge_path
+from wherein.studio.id_map import ExpiredIdError
 from wherein.studio.mask_outlines import alpha_outline
+from wherein.studio.scene_frames import StudioScene, frame_numbers
 from wherein.studio.session import SearchRequest, Session
 from wherein.studio.uploads import label, read_upload
 from wherein.template.bundle import Template
@@ -77,12 +79,15 @@ class Api:
 
     def start(self) -> Answer:
         """The initial data of the page."""
-        name = self.session.target.name
+        name, latest, current = self.session.target.name, self.session.latest, self._current()
+        first = self.first if current is None else None
         return {
             "max_upload": self.session.bounds.upload,
             "default_turn": DEFAULT_TURN,
             "save": None if name is None else {"name": name},
-            "first": None if self.first is None else self._opened(self.first, self.first.name),
+            "first": None if first is None else self._opened(first, first.name),
+            "current": current,
+            "settings": None if latest is None else latest.settings(),
             "scenes": [_describe(key, scene.name, scene.picture) for key, scene in self.session.scenes],
         }
 
@@ -91,7 +96,7 @@ class Api:
         # Without a source, no calibration is written into the installed package.
         robot = replace(Template.load(ROBOT), source=None)
         scene = demo_scene(robot, photograph(0)[0], 0)
-        key = self.session.add_scene(Picture(scene.pixels, None), "three robots")
+        key = self.session.add_scene(StudioScene("three robots", Picture(scene.pixels, None)))
         return self._opened(robot, robot.name) | {"scene": self._scene(key), "scale": SCALE}
 
     async def add_picture(self, request: Request, name: str = "") -> Answer:
@@ -106,10 +111,12 @@ class Api:
         return self._opened_draft(draft)
 
     async def add_scene(self, request: Request, name: str = "") -> Answer:
-        """Upload a scene."""
+        """Upload a file of one scene, or of several frames that become scenes."""
         shown, session = label(name, "scene"), self.session
-        key = await read_upload(request.stream(), shown, lambda path: session.add_scene_file(path, shown))
-        return self._scene(key)
+        keys, count = await read_upload(
+            request.stream(), shown, lambda path: session.add_scene_file(path, shown)
+        )
+        return {"scenes": [self._scene(key) for key in keys], "frames": count}
 
     def picture(self, key: str) -> Response:
         """The preview of a picture to outline."""
@@ -174,18 +181,31 @@ class Api:
             content = chosen.write(template, results)
         return _download(content, chosen.media_type, f"detections{chosen.suffix}")
 
-    def _final_result(self, request: ExportRequest, key: str) -> NamedResult:
+    def _final_result(self, request: ExportRequest, key: str) -> SceneResult:
         scene = self.session.scenes[key]
         result = self.session.search(request, scene)
         # A file outlives the session: it must not contain results of a substitute calibration.
         if result.kind is not CalibrationKind.MEASURED:
             raise ArgumentError("The calibration is still running. Try again when it is done.")
-        return NamedResult(scene.name, result.detections, result.detector)
+        return SceneResult(scene, result.detections, result.detector)
+
+    def _current(self) -> Answer | None:
+        """The draft of the session, for a browser that has none of its own; None if there is none."""
+        draft = self.pictures.latest
+        if draft is None:
+            return None
+        try:
+            return {"draft": draft.model_dump(mode="json"), "picture": self._picture(draft.picture)}
+        except ExpiredIdError:
+            return None
 
     def _added_picture(self, path: Path, name: str) -> Answer:
         key = self.pictures.add_file(path, name)
         outline = alpha_outline(self.pictures[key].picture)
-        return self._picture(key) | {"outline": None if outline is None else outline.tolist()}
+        return self._picture(key) | {
+            "outline": None if outline is None else outline.tolist(),
+            "frames": len(frame_numbers(path)),
+        }
 
     def _opened(self, template: Template, name: str) -> Answer:
         return self._opened_draft(self.pictures.open(template, name))

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from wherein.formats.coco import coco
 from wherein.images.eight_bit import to_image
 from wherein.images.picture import Picture
 from wherein.report.page import page
+from wherein.studio.scene_frames import StudioScene
 from wherein.template.bundle import Template
 
 _MAX_SIDE = 3000
@@ -46,18 +48,23 @@ def preview(picture: Picture) -> tuple[bytes, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class NamedResult:
+class SceneResult:
     """The detections in a scene, for an exported file.
 
     Attributes:
-        name: the label of the scene.
+        scene: the scene.
         detections: the detections in the scene.
         detector: the detector that found them.
     """
 
-    name: str
+    scene: StudioScene
     detections: Detections
     detector: Detector
+
+    def to_dict(self) -> dict[str, Any]:
+        """The line of `wherein detect`; without the time and the tracks that a video has there."""
+        frame = {} if self.scene.frame is None else {"frame": self.scene.frame}
+        return {"scene": self.scene.file, **frame, **self.detections.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -72,29 +79,29 @@ class ResultFormat:
 
     suffix: str
     media_type: str
-    write: Callable[[Template, Sequence[NamedResult]], bytes]
+    write: Callable[[Template, Sequence[SceneResult]], bytes]
 
 
-def _json_lines(template: Template, results: Sequence[NamedResult]) -> bytes:
+def _json_lines(template: Template, results: Sequence[SceneResult]) -> bytes:
     """One JSON object per scene and line, as `wherein detect` prints them."""
-    records = ({"scene": result.name, **result.detections.to_dict()} for result in results)
-    return "".join(json.dumps(r, ensure_ascii=False, allow_nan=False) + "\n" for r in records).encode()
+    lines = (json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) for result in results)
+    return "".join(line + "\n" for line in lines).encode()
 
 
-def _coco(template: Template, results: Sequence[NamedResult]) -> bytes:
-    named = [(result.name, result.detections) for result in results]
+def _coco(template: Template, results: Sequence[SceneResult]) -> bytes:
+    named = [(result.scene.name, result.detections) for result in results]
     record = coco(named, template.name, template.parts.leaves)
     return (json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _report(template: Template, results: Sequence[NamedResult]) -> bytes:
+def _report(template: Template, results: Sequence[SceneResult]) -> bytes:
     """The HTML report of `wherein detect --report`, with occurrence maps."""
     with tempfile.TemporaryDirectory(prefix="wherein-studio-") as folder:
         path = Path(folder) / "report.html"
         # A report is written to a file, atomically; the browser needs its bytes.
         with page(path, template, len(results)) as report:
             for result in results:
-                report.add(result.name, result.detections, result.detector, maps=True)
+                report.add(result.scene.name, result.detections, result.detector, maps=True)
         return path.read_bytes()
 
 

@@ -123,10 +123,14 @@ class DraftPictures:
 
     Arguments:
         bounds: on what is kept.
+
+    Attributes:
+        latest: the draft that was compiled last, in whichever browser; None: there was none yet.
     """
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
+        self.latest: Draft | None = None
         self._pictures = IdMap[DraftPicture](
             "picture", bounds.pictures, lambda one: one.picture.samples[0].numel(), bounds.total_pixels
         )
@@ -156,7 +160,7 @@ class DraftPictures:
             ExpiredIdError: its picture is no longer kept.
             TemplateError: it cannot be cut out; the message names the part.
         """
-        picture = self[draft.picture]
+        picture, self.latest = self[draft.picture], draft
         # `compile_draft` compares drafts. That of an opened template was made before its picture had an id.
         return compile_draft(draft.model_copy(update={"picture": ""}), picture)
 

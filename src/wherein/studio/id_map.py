@@ -11,7 +11,11 @@ T = TypeVar("T")
 
 
 class ExpiredIdError(WhereinError, LookupError):
-    """The object with this id is no longer kept."""
+    """The object with this id is no longer kept; `kind` is the name of what it was, such as "template"."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"The studio no longer has this {kind}. Load it again.")
+        self.kind = kind
 
 
 class IdMap(Generic[T]):
@@ -55,7 +59,7 @@ class IdMap(Generic[T]):
     def __getitem__(self, key: str) -> T:
         with self._lock:
             if key not in self._objects:
-                raise ExpiredIdError(f"The studio no longer has this {self.kind}. Load it again.")
+                raise ExpiredIdError(self.kind)
             if self.max_count is not None:
                 # A dict keeps the insertion order. Objects in use are moved to the end, and dropped last.
                 self._objects[key] = self._objects.pop(key)

@@ -32,6 +32,9 @@ from wherein.template.bundle import Template
 LOCAL = "127.0.0.1"
 """The address that only this computer can reach."""
 
+EXPIRED = "X-Wherein-Expired"
+"""The header that says what is no longer kept. The page can send a template again, but not a picture."""
+
 _HOSTS = "--host takes an IPv4 address of this computer, such as 192.168.1.20, or auto"
 
 _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -193,7 +196,9 @@ def _library_error(request: Request, error: Exception) -> JSONResponse:
     # Messages of the library begin in lower case, to follow a file name. Those of uploads begin with a label.
     if not isinstance(error, UploadError):
         message = message[:1].upper() + message[1:]
-    return JSONResponse({"error": message}, 404 if isinstance(error, ExpiredIdError) else 400)
+    if isinstance(error, ExpiredIdError):
+        return JSONResponse({"error": message}, 404, {EXPIRED: error.kind})
+    return JSONResponse({"error": message}, 400)
 
 
 def _invalid_request(request: Request, error: Exception) -> JSONResponse:

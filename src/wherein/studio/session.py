@@ -12,12 +12,12 @@ from wherein.detect.detector import Detector
 from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.detect.search_range import Range
-from wherein.errors import ArgumentError, require
-from wherein.images.load import load_picture
+from wherein.errors import ArgumentError, WhereinError, require
 from wherein.images.picture import Picture
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import CalibrationKind, Calibrator
 from wherein.studio.id_map import IdMap
+from wherein.studio.scene_frames import StudioScene, frame_numbers, frames
 from wherein.template.bundle import Template
 
 
@@ -48,13 +48,9 @@ class SearchRequest(BaseModel):
     polarity: Literal["same", "any"] = "same"
     region: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
 
-
-@dataclass(frozen=True, eq=False)
-class StudioScene:
-    """A scene and its label."""
-
-    name: str
-    picture: Picture
+    def settings(self) -> dict[str, Any]:
+        """The settings without the template and the scenes, as the page keeps them."""
+        return self.model_dump(mode="json", include=SearchRequest.model_fields.keys() - {"template"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +140,7 @@ class Session:
     Attributes:
         searching: a lock for searches. Only one runs at a time, since it uses all cores and changes settings
             of a detector. It is reentrant, because an export holds it during all its searches.
+        latest: the last search, in whichever browser; None: there was none yet.
     """
 
     def __init__(self, bounds: Bounds, calibrator: Calibrator, target: SaveTarget) -> None:
@@ -151,10 +148,11 @@ class Session:
         self.scenes = IdMap[StudioScene]("scene", size=lambda one: _area(one.picture))
         self.templates = IdMap[Template]("template", bounds.templates)
         self.searching = threading.RLock()
+        self.latest: SearchRequest | None = None
         self._adding = threading.Lock()
         self._detectors: dict[tuple[object, ...], Detector] = {}
 
-    def add_scene(self, picture: Picture, name: str) -> str:
+    def add_scene(self, scene: StudioScene) -> str:
         """Keep a scene; returns its id.
 
         Raises:
@@ -167,20 +165,40 @@ class Session:
                 "or use `wherein detect` for a folder of scenes.",
             )
             require(
-                self.scenes.total + _area(picture) <= self.bounds.total_pixels,
+                self.scenes.total + _area(scene.picture) <= self.bounds.total_pixels,
                 f"The studio holds at most {self.bounds.total_pixels / 1e6:g} million pixels of scenes. "
                 "Remove some, or use smaller scenes.",
             )
-            return self.scenes.add(StudioScene(name, picture))
+            return self.scenes.add(scene)
 
-    def add_scene_file(self, path: Path, name: str) -> str:
-        """Load and keep a scene; returns its id."""
-        return self.add_scene(load_picture(path, max_pixels=self.bounds.pixels), name)
+    def add_scene_file(self, path: Path, name: str) -> tuple[list[str], int]:
+        """Load and keep each frame of a file as a scene, as many as the limits allow.
+
+        Returns:
+            The ids of the scenes, and the number of frames in the file.
+
+        Raises:
+            PictureError: the file is damaged or too large.
+            ArgumentError: there is no room for its first frame.
+        """
+        numbers, keys = frame_numbers(path), list[str]()
+        try:
+            for index, picture in enumerate(frames(path, numbers, self.bounds.pixels)):
+                keys.append(self.add_scene(StudioScene(name, picture, index if numbers[1:] else None)))
+        except ArgumentError:
+            if not keys:
+                raise
+        except WhereinError:  # a damaged frame: a part of the file would pass for the whole
+            for key in keys:
+                self.scenes.remove(key)
+            raise
+        return keys, len(numbers)
 
     def search(self, request: SearchRequest, scene: StudioScene) -> SearchResult:
         """Search a scene, with the best calibration that is available now."""
         with self.searching:
             detector, kind = self._detector(request)
+            self.latest = request
             found = detector(scene.picture, region=request.region)
             return SearchResult(found, detector, detector.threshold, kind)
 

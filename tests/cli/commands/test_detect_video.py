@@ -1,6 +1,7 @@
 """`wherein detect` on videos: a line a frame, an annotated video, frames per second."""
 
 import json
+import re
 import subprocess
 import sys
 from functools import partial
@@ -48,12 +49,25 @@ def test_a_line_a_frame_and_a_video_of_them(folder: Path) -> None:
         assert video.length == 5
 
 
-def test_the_report_says_where_a_video_is_drawn(folder: Path) -> None:
+def test_the_report_shows_a_video(folder: Path) -> None:
     page, drawn = folder / "page.html", folder / "drawn.webm"
-    assert run(folder / "toy", folder / "film.mp4", "--report", page, "--draw", drawn).exit_code == 0
-    text = parsed(page).text
-    assert "use --draw" not in text
-    assert f"the annotated video {drawn}" in text
+    result = run(folder / "toy", folder / "film.mp4", "--report", page, "--draw", drawn)
+    assert result.exit_code == 0, result.output
+    written = parsed(page)
+    found = "4 found in 1 of 1 scene, in 4 frames of video"
+    assert found in written.text
+    assert found in result.stderr
+    assert "Video, 5 frames, 4 with detections; annotated video: " + str(drawn) in written.text
+    assert re.search(r"video · 4 of 5 frames, best 0\.\d\d", written.text)
+    chips = {label["class"] for label in written.all("label") if "chip" in str(label.get("class"))}
+    assert chips == {"chip all", "chip found", "chip near", "chip nothing", "chip error"}
+    # The best frame is the picture of the card; below are the others.
+    for index, kind in ((1, "first found"), (4, "last found")):
+        below = rf"{kind}(, best|, last found)?: frame {index}, 0\.{index}0 s, score"
+        assert re.search(rf"{below}|Frame {index} , 0\.{index}0 s \([\w, ]*{kind}", written.text)
+    (bars,) = [path for path in written.all("path") if path.get("class") == "bars"]
+    assert str(bars["d"]).count("M") == 4
+    assert [path["d"] for path in written.all("path") if path.get("class") == "gaps"] == ["M0 100h1"]
 
 
 def test_every_frame_of_a_gif(folder: Path) -> None:
@@ -111,12 +125,32 @@ def test_a_video_among_pictures(folder: Path) -> None:
     assert names == ["a.png"] + 5 * ["b.mp4"]
     assert not result.stderr
     text = parsed(page).text
-    assert "1 found in 1 of 1 scene; 1 video searched, not shown" in text
+    assert "5 found in 2 of 2 scenes, 4 of them in 4 frames of video" in text
     assert "could not be read" not in text
-    assert "video of 5 frames, 4 with detections, not shown here: see standard output, or use --draw" in text
     assert "b.mp4" not in (folder / "all.csv").read_text()
     told = run(folder / "toy", folder / "scenes" / "b.mp4", "--export", folder / "video.csv").stderr
     assert f"{folder / 'scenes' / 'b.mp4'}: not exported. Exports have pictures only" in told
+    assert f"{folder / 'video.csv'}: not written, because no picture was searched." in told
+    assert not (folder / "video.csv").exists()
+
+
+def test_a_report_beside_an_export_of_which_nothing_is_left(folder: Path) -> None:
+    page, export = folder / "page.html", folder / "video.json"
+    export.write_text("an earlier one")
+    result = run(folder / "toy", folder / "film.mp4", "--report", page, "--export", export, "--overwrite")
+    assert result.exit_code == 0, result.output
+    assert page.is_file()
+    assert export.read_text() == "an earlier one"
+
+
+def test_workers_show_a_video_as_one_process_does(folder: Path) -> None:
+    pages = [folder / "one.html", folder / "two.html"]
+    for page, workers in zip(pages, (1, 2), strict=True):
+        scenes = (folder / "film.mp4", folder / "film.mp4")
+        result = run(folder / "toy", *scenes, "--report", page, "--workers", workers)
+        assert result.exit_code == 0, result.output
+    one, two = (re.sub(r"[\d.]+ m?s\b|--v: [\d.]+|data-seconds=.*?>", "", page.read_text()) for page in pages)
+    assert one == two
 
 
 def test_what_is_no_video_is_one_line_and_the_rest_goes_on(folder: Path) -> None:

@@ -1,4 +1,4 @@
-// Sorts cards, opens the card of a link, unpacks plots and handles keys. All else works without a script.
+// Sorts cards, links to the open card, unpacks plots and handles keys. All else works without a script.
 "use strict";
 const grid = document.querySelector(".grid");
 const sort = document.querySelector("#sort");
@@ -18,18 +18,36 @@ const apply = () => grid.append(...given.toSorted(orders[sort.value]));
 sort.addEventListener("change", apply);
 apply(); // browsers keep the selected order when a page is reloaded
 
-/** Open the card that the fragment of the address refers to, even if a filter hides it. */
+/** The card of the fragment of the address, or with the part that it refers to; null if there is none. */
+const addressed = () => document.getElementById(location.hash.slice(1))?.closest(".card") ?? null;
+
+/** Open the card of the address, even if a filter hides it. Without one, close the card that is open. */
 function reveal() {
-  const target = document.getElementById(location.hash.slice(1));
-  const card = target?.closest(".card");
-  if (!card) return;
+  const card = addressed();
+  if (!card) {
+    if (given.length > 1 && !location.hash) for (const one of openCards()) one.open = false;
+    return;
+  }
   if (!card.checkVisibility()) document.querySelector("#show-all").checked = true;
   card.open = true;
   card.scrollIntoView();
 }
-addEventListener("hashchange", reveal);
+const openCards = () => grid.querySelectorAll("details.card[open]");
+addEventListener("popstate", reveal); // also when a link to a part is followed
 reveal();
 if (given.length === 1) given[0].open = true;
+
+/** Set the address to the card that was opened, so that it can be linked to and the back button closes it. */
+function setAddress(card) {
+  if (given.length === 1 || card === addressed()) return;
+  history.pushState(null, "", `#${card.id}`);
+}
+
+/** Remove the card that was closed from the address, unless another one was opened instead. */
+function clearAddress(card) {
+  if (card !== addressed() || openCards().length) return;
+  history.pushState(null, "", location.href.split("#")[0]);
+}
 
 /** Add the packed contents of an element: markup of this report, compressed by deflate, as base64. */
 async function unpack(element) {
@@ -42,10 +60,12 @@ async function unpack(element) {
 grid.addEventListener(
   "toggle", // does not bubble, so the listener captures it
   ({ target, newState }) => {
-    if (newState !== "open") return;
+    const isCard = target.matches(".card");
+    if (newState !== "open") return isCard && clearAddress(target);
+    if (isCard) setAddress(target);
     if (target.dataset.packed) unpack(target);
     // A card that opens moves to a row of its own, perhaps off the screen.
-    if (target.matches(".card") && target.contains(document.activeElement)) target.scrollIntoView();
+    if (isCard && target.contains(document.activeElement)) target.scrollIntoView();
   },
   true,
 );

@@ -2,6 +2,7 @@
 // the user.
 
 const TOKEN_HEADER = "X-Wherein-Token";
+const EXPIRED_HEADER = "X-Wherein-Expired";
 const TOKEN_KEY = "wherein.token";
 
 let token = "";
@@ -9,6 +10,14 @@ let token = "";
 let reportAnswer = () => {};
 
 export class StudioError extends Error {}
+
+/** The server no longer keeps a `kind` of object with the requested id, such as “template”. */
+class ExpiredError extends StudioError {
+  constructor(message, kind) {
+    super(message);
+    this.kind = kind;
+  }
+}
 
 /** The server does not answer: it was stopped, or the network failed. */
 export class ConnectionError extends StudioError {}
@@ -50,7 +59,9 @@ async function request(path, options = {}) {
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({}));
   const message = error ?? `The server returned status ${response.status}`;
-  throw new StudioError(/[.!?]$/.test(message) ? message : `${message}.`);
+  const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
+  const expired = response.headers.get(EXPIRED_HEADER);
+  throw expired ? new ExpiredError(sentence, expired) : new StudioError(sentence);
 }
 
 const requestJson = async (path, options) => (await request(path, options)).json();

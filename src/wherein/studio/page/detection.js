@@ -3,6 +3,7 @@ import * as api from "./api.js";
 import { debounced } from "./dom.js";
 import { reportError, showProgress, withStatus } from "./status.js";
 import { getState, update, watch } from "./store.js";
+import { withTemplate } from "./template.js";
 
 const DELAY = 140; // milliseconds after the last change: a slider causes many
 const POLL = 500; // milliseconds between requests for the progress of a calibration
@@ -89,8 +90,12 @@ async function searchScenes(run) {
 
 async function searchScene(id, { key, controller }) {
   try {
-    const message = { ...searchMessage(getState()), scene: id };
-    return { key, data: await api.detect(message, controller.signal) };
+    const { template: known, settings } = getState();
+    const data = await withTemplate(
+      (template) => api.detect({ ...searchMessage({ template, settings }), scene: id }, controller.signal),
+      known,
+    );
+    return data && { key, data };
   } catch (error) {
     // Without a connection there is no result. The scene is searched when the server answers again.
     if (!(error instanceof api.StudioError) || error instanceof api.ConnectionError) throw error;

@@ -63,6 +63,29 @@ export function uniqueName(draft, stem) {
   return `${stem} ${number}`;
 }
 
+const BODY = "body"; // the name of the first part, if there are others
+
+/** Call the only part as the object, as other ways of making a template do. */
+function nameOnlyPart(draft) {
+  const [part] = draft.parts;
+  return draft.parts.length === 1 && part.name === BODY ? changePart(draft, part.id, { name: draft.name }) : draft;
+}
+
+/** Call the only part “body” if it has the name of the object: with a further part, the object is a group. */
+export function nameBody(draft) {
+  const [part] = draft.parts;
+  return draft.parts.length === 1 && part.name === draft.name ? changePart(draft, part.id, { name: BODY }) : draft;
+}
+
+/**
+ * Give the object another name, and its only part too if both have the same. In an opened template the part keeps
+ * its name: if only the name of a template changes, its calibration remains valid.
+ */
+export function renameObject(draft, name) {
+  const opened = draft.parts.some((part) => part.pixels_from);
+  return opened ? { ...draft, name } : nameOnlyPart({ ...nameBody(draft), name });
+}
+
 export const nextId = (draft) => 1 + Math.max(0, ...draft.parts.map((part) => part.id));
 
 export function changePart(draft, id, patch) {
@@ -73,12 +96,13 @@ export function changePart(draft, id, patch) {
 export const setPoints = (draft, id, points) => changePart(draft, id, { points, pixels_from: null });
 
 /** Add a part with guessed parent, joint and layer, which the user can correct; returns the draft and its id. */
-export function addPart(draft, points, turn) {
+export function addPart(before, points, turn) {
+  const draft = nameBody(before);
   const id = nextId(draft);
   const parent = guessParent(draft, points);
   const part = {
     id,
-    name: uniqueName(draft, draft.parts.length ? "part" : "body"),
+    name: draft.parts.length ? uniqueName(draft, "part") : draft.name,
     parent: parent?.id ?? null,
     points,
     pixels_from: null,
@@ -120,7 +144,8 @@ function guessJoint(points, parent) {
 }
 
 /** Add a group, which has no outline and contains parts that rotate together; returns the draft and its id. */
-export function addGroup(draft, parent, turn) {
+export function addGroup(before, parent, turn) {
+  const draft = nameBody(before);
   const id = nextId(draft);
   const name = uniqueName(draft, "group");
   const pivot = outlinesCenter(draft);
@@ -142,7 +167,7 @@ export function removePart(draft, id) {
   const parts = draft.parts
     .filter((part) => part.id !== id)
     .map((part) => (part.parent === id ? { ...part, parent: removed.parent } : part));
-  return { ...draft, parts, paintOrder: draft.paintOrder.filter((other) => other !== id) };
+  return nameOnlyPart({ ...draft, parts, paintOrder: draft.paintOrder.filter((other) => other !== id) });
 }
 
 /** Give a part another parent (null: the object), before one of its children or after all of them. */

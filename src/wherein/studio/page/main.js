@@ -5,7 +5,7 @@ import { fit, paintedTool, repaint, setPainter, setTool, view, zoom } from "./ca
 import { watchConnection } from "./connection.js";
 import { totalsText } from "./detection.js";
 import { $ } from "./dom.js";
-import { partById } from "./draft.js";
+import { fromMessage, partById, renameObject } from "./draft.js";
 import { paintScene } from "./paint/detections.js";
 import { paintDraft } from "./paint/outlines.js";
 import "./panels/detections.js";
@@ -21,6 +21,7 @@ import "./shortcuts.js";
 import { notify, reportError, setIdleStatus, withStatus } from "./status.js";
 import { edit, getState, history, reset, shownPicture, update, watch } from "./store.js";
 import "./template.js";
+import { byTouch } from "./text.js";
 import "./theme.js";
 import { inspectorTool } from "./tools/inspector.js";
 import { jointTool } from "./tools/joint.js";
@@ -54,9 +55,6 @@ function paint(context, ratio) {
   $("#zoom").textContent = `${Math.round(view.scale * 100)} %`;
 }
 
-/** Whether the user has fingers and no mouse: then there is nothing to drop. */
-const byTouch = () => matchMedia("(pointer: coarse)").matches;
-
 /** The text of the status bar: the number of detections, or the next step. */
 function detectStatus(state) {
   const { draft, scenes, results, scene } = state;
@@ -83,18 +81,27 @@ watch(["mode", "draft", "scenes", "uploads"], (state) => {
   $("#empty-template").hidden = !(state.mode === "template" && empty);
   $("#empty-detect").hidden = !(state.mode === "detect" && empty);
   $("#empty-detect-template").hidden = state.draft.parts.length > 0;
-  $("#zooms").hidden = $("#hint").hidden = empty;
+  $("#zooms").hidden = empty;
   for (const tab of document.querySelectorAll("[data-mode-tab]")) {
     tab.setAttribute("aria-selected", String(tab.dataset.modeTab === state.mode));
     tab.tabIndex = tab.dataset.modeTab === state.mode ? 0 : -1;
   }
 });
 
-watch(["mode", "tool", "draft", "redrawing"], ({ mode, tool, draft, redrawing }) => {
-  const current = mode === "detect" ? inspectorTool : draft.picture ? TOOLS.get(tool) : panTool;
-  const redrawn = partById(draft, redrawing);
-  setTool(current);
-  $("#hint-text").textContent = redrawn ? `Redraw “${redrawn.name}”. ${current.hint}` : current.hint;
+const toolOf = ({ mode, tool, draft }) =>
+  mode === "detect" ? inspectorTool : draft.picture ? TOOLS.get(tool) : panTool;
+
+watch(["mode", "tool", "draft", "redrawing", "scene", "results"], (state) => {
+  const { hint, touchHint = hint } = toolOf(state);
+  const redrawn = partById(state.draft, state.redrawing);
+  const text = byTouch() ? touchHint : hint;
+  $("#hint-text").textContent = redrawn ? `Redraw “${redrawn.name}”. ${text}` : text;
+  $("#hint").hidden = !text || !shownPicture();
+});
+
+watch(["mode", "tool", "draft", "redrawing"], (state) => {
+  const { tool, draft } = state;
+  setTool(toolOf(state));
   for (const button of document.querySelectorAll("[data-tool]")) {
     button.setAttribute("aria-pressed", String(button.dataset.tool === tool));
     button.disabled = !draft.picture || (button.dataset.tool === "joint" && !draft.parts.length);
@@ -156,7 +163,7 @@ for (const tab of document.querySelectorAll("[data-mode-tab]")) {
 $("#object-name").addEventListener("change", (event) => {
   const name = event.target.value.trim();
   if (!name) notify("The object needs a name.", "error");
-  else if (name !== getState().draft.name) edit(`rename to “${name}”`, { ...getState().draft, name });
+  else if (name !== getState().draft.name) edit(`rename to “${name}”`, renameObject(getState().draft, name));
   event.target.value = getState().draft.name;
 });
 $("#object-name").addEventListener("keydown", (event) => event.key === "Enter" && event.target.blur());
@@ -181,6 +188,12 @@ async function start() {
     const scene = session.scenes.some(({ id }) => id === stored.scene) ? stored.scene : getState().scene;
     const saved = stored.isSaved ? stored.draft : null;
     update({ settings: stored.settings, mode: stored.mode, scene, saved });
+  } else if (session.current) {
+    const draft = fromMessage(session.current.draft, session.current.picture);
+    reset(draft);
+    // As long as it is not changed here, nothing is lost when this tab is closed.
+    update({ saved: draft, settings: session.settings ?? getState().settings });
+    notify("This is a copy of the template that another browser has made. From now on each has its own.");
   } else if (session.first) {
     showTemplate(session.first);
     reset(getState().draft); // opening it is not a step to undo

@@ -1,5 +1,14 @@
 // Moving, duplicating and mirroring parts. As in draft.js, each function returns a new draft.
-import { changePart, clampToPicture, isInSubtree, nextId, partById, treeOrder, uniqueName } from "./draft.js";
+import {
+  changePart,
+  clampToPicture,
+  isInSubtree,
+  nameBody,
+  nextId,
+  partById,
+  treeOrder,
+  uniqueName,
+} from "./draft.js";
 import { bounds, clamp } from "./geometry.js";
 
 const COPY_SHIFT = 0.15; // shift of a copy from the original as a share of its size, so that it is visible
@@ -34,7 +43,8 @@ const subtree = (draft, id) =>
 const cornersOf = (parts) => parts.flatMap((part) => part.points ?? []);
 
 /** Copy a subtree, with `place` for the points and `change` for the rest; returns the draft and the copy's id. */
-function copySubtree(draft, id, place, change = (part) => part) {
+function copySubtree(before, id, place, change = (part) => part) {
+  const draft = nameBody(before);
   const copied = subtree(draft, id);
   const ids = new Map(copied.map((part, k) => [part.id, nextId(draft) + k]));
   let copy = draft;

@@ -59,9 +59,26 @@ async function check(entry, template, signal) {
 }
 
 /** The template of the current draft; undefined if it cannot be compiled. */
-export async function currentTemplate() {
+async function currentTemplate() {
   await compile();
   return getState().template ?? undefined;
+}
+
+/**
+ * Call `use` with a template, by default that of the current draft. The server keeps only the newest templates of all browsers: if another
+ * browser has made newer ones, the template is made again. Undefined if the draft cannot be compiled.
+ */
+export async function withTemplate(use, known = null) {
+  const template = known ?? (await currentTemplate());
+  if (!template) return undefined;
+  try {
+    return await use(template);
+  } catch (error) {
+    if (error.kind !== "template") throw error;
+    latest = null;
+    const again = await currentTemplate();
+    return again && use(again);
+  }
 }
 
 const compileSoon = debounced(compile, DELAY);

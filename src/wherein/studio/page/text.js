@@ -1,5 +1,8 @@
 // Text for the user.
 
+/** Whether the user has fingers and no mouse: then there is nothing to click, to drop or to point at. */
+export const byTouch = () => matchMedia("(pointer: coarse)").matches;
+
 /** A sentence: with a capital letter and a full stop. Messages of the library have neither. */
 export function sentence(text) {
   const capitalized = text[0].toUpperCase() + text.slice(1);

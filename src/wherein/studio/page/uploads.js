@@ -31,17 +31,20 @@ async function loadPicture(file) {
   if (!checkSize(file)) return;
   const loaded = await withStatus(`Loading ${file.name}…`, () => api.addPicture(file));
   if (!loaded) return;
-  const { outline, ...picture } = loaded;
+  const { outline, frames, ...picture } = loaded;
   const { draft, defaultTurn } = getState();
-  const name = file.name.replace(/\.[^.]*$/, "") || "object";
+  const name = file.name.replace(/\.[^.]*$/, "").trim() || "object";
   const empty = { ...emptyDraft(), name, picture };
   const [started, selected] = outline ? addPart(empty, outline, defaultTurn) : [empty, null];
   edit("load a picture", started, { selected, corner: null });
   update({ mode: "template", tool: outline ? "select" : "outline", redrawing: null });
   fit(picture);
   const hadParts = draft.parts.length > 0;
-  if (outline)
-    notify("The transparent background of the picture gave the first outline.", "note", undoAction(hadParts));
+  const notes = [
+    ...(frames > 1 ? [`${file.name} has ${frames} frames: this is the first one.`] : []),
+    ...(outline ? ["The transparent background of the picture gave the first outline."] : []),
+  ];
+  if (notes.length) notify(notes.join(" "), "note", undoAction(hadParts));
   else notifyReplaced(hadParts);
 }
 
@@ -62,6 +65,17 @@ async function loadTemplate(file) {
   if (opened) showTemplate(opened);
 }
 
+/** Tell what became of a file with several frames. */
+function notifyFrames(name, frames, added) {
+  if (frames > added)
+    notify(
+      `${name} has ${frames} frames. Only the first ${added} are added, because of the limits of the studio. ` +
+        "“wherein detect” searches all.",
+      "error",
+    );
+  else if (frames > 1) notify(`${name} has ${frames} frames. Each of them is a scene.`);
+}
+
 /** Upload scenes one after the other. The first one is shown; the user can choose the others. */
 async function loadScenes(files) {
   let isFirst = true;
@@ -69,12 +83,13 @@ async function loadScenes(files) {
   if (!accepted.length) return;
   update({ mode: "detect", uploads: [...getState().uploads, ...accepted.map(({ name }) => name)] });
   for (const file of accepted) {
-    const scene = await withStatus(`Loading ${file.name}…`, () => api.addScene(file));
+    const added = await withStatus(`Loading ${file.name}…`, () => api.addScene(file));
     const { scenes, uploads } = getState();
     update({ uploads: uploads.toSpliced(uploads.indexOf(file.name), 1) });
-    if (!scene) continue;
-    update({ scenes: [...scenes, scene], ...(isFirst && { scene: scene.id }) });
+    if (!added) continue;
+    update({ scenes: [...scenes, ...added.scenes], ...(isFirst && { scene: added.scenes[0].id }) });
     isFirst = false;
+    notifyFrames(file.name, added.frames, added.scenes.length);
   }
 }
 

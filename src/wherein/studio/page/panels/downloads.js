@@ -4,7 +4,7 @@ import { searchMessage } from "../detection.js";
 import { $, h } from "../dom.js";
 import { notify, withStatus } from "../status.js";
 import { getState, update, watch } from "../store.js";
-import { currentTemplate } from "../template.js";
+import { withTemplate } from "../template.js";
 
 const FORMATS = {
   json: { suffix: ".jsonl", name: "JSON" },
@@ -28,40 +28,39 @@ function downloadBlob(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), URL_TIME);
 }
 
-/** The current template; if there is none, notify the user why. */
-async function requireTemplate() {
-  const template = await currentTemplate();
-  if (!template)
+/** Call `use` with the current template and its draft; if there is none, notify the user why. */
+async function useTemplate(use) {
+  const used = await withTemplate(async (template) => {
+    const { draft } = getState();
+    await use(template, draft);
+    update({ saved: draft });
+    return true;
+  });
+  if (!used)
     notify(
       getState().templateError ?? "There is nothing to save yet. Load a picture and outline the object.",
       "error",
     );
-  return template;
 }
 
-async function downloadTemplate() {
-  await withStatus("Preparing the template…", async () => {
-    const template = await requireTemplate();
-    if (!template) return;
-    const { draft } = getState();
-    const name = `${fileStem(draft.name)}.zip`;
-    downloadBlob(await api.templateFile(template.id), name);
-    update({ saved: draft });
-    notify(`Downloaded ${name}. Use it with: wherein detect ${name} SCENE`);
-  });
-}
+const downloadTemplate = () =>
+  withStatus("Preparing the template…", () =>
+    useTemplate(async ({ id }, draft) => {
+      const name = `${fileStem(draft.name)}.zip`;
+      downloadBlob(await api.templateFile(id), name);
+      notify(`Downloaded ${name}. Use it with: wherein detect ${name} SCENE`);
+    }),
+  );
 
 /** Save the template to the path of the command line; without a path, download it. */
-export async function saveTemplate() {
+export function saveTemplate() {
   if (!getState().saveName) return downloadTemplate();
-  return withStatus("Saving the template…", async () => {
-    const template = await requireTemplate();
-    if (!template) return;
-    const { draft } = getState();
-    const { name } = await api.saveTemplate(template.id);
-    update({ saved: draft });
-    notify(`Saved to ${name}.`);
-  });
+  return withStatus("Saving the template…", () =>
+    useTemplate(async ({ id }) => {
+      const { name } = await api.saveTemplate(id);
+      notify(`Saved to ${name}.`);
+    }),
+  );
 }
 
 async function exportResults(kind) {
@@ -69,7 +68,10 @@ async function exportResults(kind) {
   await withStatus(`Exporting ${name}…`, async () => {
     const state = getState();
     const scenes = state.scenes.map(({ id }) => id);
-    const blob = await api.resultsFile(kind, { ...searchMessage(state), scenes });
+    const blob = await withTemplate((template) =>
+      api.resultsFile(kind, { ...searchMessage({ ...state, template }), scenes }),
+    );
+    if (!blob) return;
     downloadBlob(blob, `${fileStem(state.draft.name)}${suffix}`);
     notify(`Exported ${scenes.length === 1 ? "1 scene" : `${scenes.length} scenes`} as ${name}.`);
   });

@@ -24,8 +24,8 @@ export class CornerTool {
   #crosshair = new Crosshair();
   #picture = null; // the picture on which the corners are
 
-  constructor(name, hint) {
-    Object.assign(this, { name, hint });
+  constructor(name, hint, touchHint) {
+    Object.assign(this, { name, hint, touchHint });
     watch(["draft"], ({ draft }) => {
       if (draft.picture === this.#picture) return;
       this.#picture = draft.picture;

@@ -16,6 +16,8 @@ function detectionAt(point) {
   return null;
 }
 
+const hasDetections = () => Boolean(getState().results.get(getState().scene)?.data?.detections.length);
+
 function highlight(found) {
   const last = getState().highlight;
   if (found?.index !== last?.index || found?.part !== last?.part) update({ highlight: found });
@@ -23,7 +25,13 @@ function highlight(found) {
 
 export const inspectorTool = {
   name: "inspector",
-  hint: "Point at a detection to highlight its parts.",
+  get hint() {
+    return hasDetections() ? "Point at a detection to highlight its parts." : "";
+  },
+
+  get touchHint() {
+    return hasDetections() ? "Tap a detection to highlight its parts." : "";
+  },
 
   get cursor() {
     return getState().highlight ? "pointer" : "grab";

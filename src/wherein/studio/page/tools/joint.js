@@ -30,6 +30,7 @@ export const jointTool = {
   name: "joint",
   cursor: "crosshair",
   hint: "Click where the selected part rotates. The arrow keys move the joint by a pixel.",
+  touchHint: "Tap where the selected part rotates.",
 
   down({ point }) {
     if (!ensureSelection(point)) return false;

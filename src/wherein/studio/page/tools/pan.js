@@ -5,4 +5,5 @@ export const panTool = {
   cursor: "grab",
   temporary: true,
   hint: "Drag to pan. Scroll or pinch to zoom.",
+  touchHint: "Drag to pan. Pinch to zoom.",
 };

@@ -123,6 +123,7 @@ function menuChoices(draft, id, handle, point) {
 export const selectTool = {
   name: "select",
   hint: "Click a part to select it. Drag it, its corners, its joint, or the ends of its arc.",
+  touchHint: "Tap a part to select it. Drag it, its corners, its joint, or the ends of its arc.",
 
   get cursor() {
     return cursor;

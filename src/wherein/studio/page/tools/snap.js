@@ -61,4 +61,5 @@ class SnapTool extends CornerTool {
 export const snapTool = new SnapTool(
   "snap",
   "Click along the edge of the part: the line follows it. Click the first corner to close the outline.",
+  "Tap along the edge of the part: the line follows it. Tap the first corner to close the outline.",
 );

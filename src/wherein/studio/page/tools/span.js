@@ -19,8 +19,8 @@ class SpanTool {
   #end = null;
   #crosshair = new Crosshair();
 
-  constructor(name, hint, shape) {
-    Object.assign(this, { name, hint });
+  constructor(name, [hint, touchHint], shape) {
+    Object.assign(this, { name, hint, touchHint });
     this.#shape = shape;
   }
 
@@ -84,14 +84,17 @@ function squareCorner([ax, ay], [bx, by]) {
   return [ax + side * Math.sign(bx - ax), ay + side * Math.sign(by - ay)];
 }
 
+/** The hints for a mouse with a keyboard, and for fingers. */
+const hints = (hint, withKeys) => [hint + withKeys, hint];
+
 export const boxTool = new SpanTool(
   "box",
-  "Drag from one corner of the part to the opposite one. With Shift: a square.",
+  hints("Drag from one corner of the part to the opposite one.", " With Shift: a square."),
   rectangle,
 );
 
 export const ellipseTool = new SpanTool(
   "ellipse",
-  "Drag from one corner of the ellipse's box to the opposite one. With Shift: a circle.",
+  hints("Drag from one corner of the ellipse's box to the opposite one.", " With Shift: a circle."),
   ellipse,
 );

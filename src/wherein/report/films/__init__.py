@@ -1,0 +1,1 @@
+"""Videos in the report."""
