@@ -12,6 +12,7 @@ from wherein.demo import ROBOT
 from wherein.demo.robot_scene import SCALE, demo_scene, photograph
 from wherein.drawing.palette import colors
 from wherein.errors import ArgumentError, require
+from wherein.images.frames.picture_frames import count_frames
 from wherein.images.picture import Picture
 from wherein.making.checks import findings
 from wherein.studio.calibrations import CalibrationKind
@@ -20,7 +21,7 @@ from wherein.studio.drafts import Draft, DraftPictures
 from wherein.studio.edge_paths import PathRequest, edge_path
 from wherein.studio.id_map import ExpiredIdError
 from wherein.studio.mask_outlines import alpha_outline
-from wherein.studio.scene_frames import StudioScene, frame_numbers
+from wherein.studio.scene_frames import StudioScene
 from wherein.studio.session import SearchRequest, Session
 from wherein.studio.uploads import label, read_upload
 from wherein.template.bundle import Template
@@ -204,7 +205,7 @@ class Api:
         outline = alpha_outline(self.pictures[key].picture)
         return self._picture(key) | {
             "outline": None if outline is None else outline.tolist(),
-            "frames": len(frame_numbers(path)),
+            "frames": count_frames(path),
         }
 
     def _opened(self, template: Template, name: str) -> Answer:

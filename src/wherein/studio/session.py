@@ -13,11 +13,12 @@ from wherein.detect.result import Detections
 from wherein.detect.score import rounded_down
 from wherein.detect.search_range import Range
 from wherein.errors import ArgumentError, WhereinError, require
+from wherein.images.frames.picture_frames import count_frames
 from wherein.images.picture import Picture
 from wherein.studio.bounds import Bounds
 from wherein.studio.calibrations import CalibrationKind, Calibrator
 from wherein.studio.id_map import IdMap
-from wherein.studio.scene_frames import StudioScene, frame_numbers, frames
+from wherein.studio.scene_frames import StudioScene, frames
 from wherein.template.bundle import Template
 
 
@@ -181,10 +182,10 @@ class Session:
             PictureError: the file is damaged or too large.
             ArgumentError: there is no room for its first frame.
         """
-        numbers, keys = frame_numbers(path), list[str]()
+        count, keys = count_frames(path), list[str]()
         try:
-            for index, picture in enumerate(frames(path, numbers, self.bounds.pixels)):
-                keys.append(self.add_scene(StudioScene(name, picture, index if numbers[1:] else None)))
+            for index, picture in enumerate(frames(path, self.bounds.pixels)):
+                keys.append(self.add_scene(StudioScene(name, picture, index if count > 1 else None)))
         except ArgumentError:
             if not keys:
                 raise
@@ -192,7 +193,7 @@ class Session:
             for key in keys:
                 self.scenes.remove(key)
             raise
-        return keys, len(numbers)
+        return keys, count
 
     def search(self, request: SearchRequest, scene: StudioScene) -> SearchResult:
         """Search a scene, with the best calibration that is available now."""
