@@ -1,5 +1,7 @@
 """The whole detector compared with the truth, on photographs."""
 
+import copy
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +25,7 @@ from detecting import (
     painted,
     photo,
     ready,
+    scene,
     template,
     toy,
     walker,
@@ -384,3 +387,11 @@ def test_arguments_of_the_wrong_type_are_refused_with_a_message() -> None:
     )
     assert len(lines) == len(WRONG)
     assert all(line.startswith(words) for line, words in zip(lines, WRONG.values(), strict=True)), lines
+
+
+def test_a_detector_can_be_pickled_after_a_search_too() -> None:
+    detector, picture = ready(toy()), scene(toy())
+    found = detector(picture).to_dict()["detections"]
+    assert found
+    for copied in (pickle.loads(pickle.dumps(detector)), copy.deepcopy(detector)):
+        assert copied(picture).to_dict()["detections"] == found

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from wherein.images.motif import Motif
-from wherein.planes.plane_motif import MARGIN, PlaneMotif, extent
+from wherein.planes.plane_motif import MARGIN, PlaneMotif
 
 
 def _disc(radius=30, size=81, colour=(0.8, 0.2, 0.1)):
@@ -23,7 +23,7 @@ def _texture(height=60, width=70, seed=0):
 
 
 def test_a_disc_is_as_large_as_its_radius():
-    assert extent(_disc(30)) == pytest.approx(30, rel=0.03)
+    assert _disc(30).extent == pytest.approx(30, rel=0.03)
 
 
 def test_a_thin_motif_lies_between_its_two_measures():
@@ -31,7 +31,7 @@ def test_a_thin_motif_lies_between_its_two_measures():
     mask[48:52, 5:95] = 1
     by_area = (360 / np.pi) ** 0.5
     by_spread = (2 * 90**2 / 12) ** 0.5
-    assert by_area < extent(Motif(torch.rand(3, 100, 100), mask)) < by_spread
+    assert by_area < Motif(torch.rand(3, 100, 100), mask).extent < by_spread
 
 
 def test_it_is_reduced_to_the_radius_and_never_enlarged():

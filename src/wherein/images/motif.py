@@ -1,5 +1,6 @@
 """A motif: a small picture with a mask, to be found in a scene."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,6 +62,18 @@ class Motif:
     def fills(self) -> bool:
         """Whether it has no outline but the border of its rectangle."""
         return bool((self.mask > 0.5).all())
+
+    @cached_property
+    def extent(self) -> float:
+        """The radius of a disc as large as the motif, in pixels.
+
+        It is the geometric mean of two radii: that of a disc of the same area, which is small for a thin
+        motif, and that of a disc with the same spread of pixels, which is large. A thin motif needs more
+        resolution than the disc of the same spread, and less than the disc of the same area.
+        """
+        rows, columns = torch.nonzero(self.mask > 0.5, as_tuple=True)
+        spread = 2 * float(rows.double().var(correction=0) + columns.double().var(correction=0)) + 1
+        return math.sqrt(math.sqrt(spread * len(rows) / math.pi))
 
     @cached_property
     def rings(self) -> tuple[Polygon, ...]:

@@ -47,7 +47,7 @@ from wherein.planes.plane_descent import (
     level_of,
     patch_of,
 )
-from wherein.planes.plane_motif import MARGIN, PlaneMotif, extent
+from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.planes.rectify import SceneLevels, scene_levels
 from wherein.pyramid.levels import Poses, ScenePyramid
 from wherein.threads import shared_out
@@ -100,7 +100,7 @@ def finest_stage(
 
 def _radii_of(motif: Motif) -> list[float]:
     """The extent of a motif at each resolution of its fits."""
-    largest = extent(motif)
+    largest = motif.extent
     return [radius for radius in _RADII if radius < _MIN_GAIN * largest] or [largest]
 
 

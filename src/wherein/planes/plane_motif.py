@@ -26,7 +26,7 @@ from wherein.native.pointers import pointer
 from wherein.planes.description import MARGIN, OUTLINE_BLUR, Description, described, emphasis, point_weights
 from wherein.planes.rectify import rectify
 
-__all__ = ["MARGIN", "PARAMETERS", "PlaneMotif", "extent"]
+__all__ = ["MARGIN", "PARAMETERS", "PlaneMotif"]
 
 PARAMETERS = 8
 """Number of parameters of a homography; other motions use the first 2, 3, 4 or 6."""
@@ -101,7 +101,7 @@ class PlaneMotif:
             limit: maximum number of points, in a random choice; None: all. Computing all points of a large
                 motif, only to thin them afterwards, would take most of the time.
         """
-        factor = max(1.0, extent(motif) / radius)
+        factor = max(1.0, motif.extent / radius)
         width, height = (max(2, math.ceil(side / factor - 1e-9)) for side in (motif.width, motif.height))
         # The same factor along both axes, about the centre: otherwise a rotation at this resolution would be
         # no rotation at full size.
@@ -135,6 +135,10 @@ class PlaneMotif:
         weight = self.weights.double().clamp_min(1e-9)
         known = (self.derivatives.double().square().sum((0, 2)) / weight).numpy()
         return self._with_points(torch.from_numpy(np.sort(np.argsort(-known, kind="stable")[:count])))
+
+    def __getstate__(self) -> dict[str, object]:
+        """The state for pickling, without what holds pointers for C."""
+        return {name: value for name, value in vars(self).items() if name not in ("in_c", "rules", "_kept")}
 
     @property
     def places(self) -> NDArray[np.float64]:
@@ -269,18 +273,6 @@ class PlaneMotif:
     @cached_property
     def _kept(self) -> list[Tensor | NDArray[np.float64]]:
         return []
-
-
-def extent(motif: Motif) -> float:
-    """The radius of a disc as large as the motif, in pixels.
-
-    It is the geometric mean of two radii: that of a disc of the same area, which is small for a thin motif,
-    and that of a disc with the same spread of pixels, which is large. A thin motif needs more resolution than
-    the disc of the same spread, and less than the disc of the same area.
-    """
-    rows, columns = torch.nonzero(motif.mask > 0.5, as_tuple=True)
-    spread = 2 * float(rows.double().var(correction=0) + columns.double().var(correction=0)) + 1
-    return math.sqrt(math.sqrt(spread * len(rows) / math.pi))
 
 
 def _reduced(

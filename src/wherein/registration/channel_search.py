@@ -19,7 +19,7 @@ from wherein.images.motif import Motif
 from wherein.motion.models import MOTIONS, Motion
 from wherein.planes.plane_descent import PlaneStage
 from wherein.planes.plane_fit import PlaneFits, fit_planes
-from wherein.planes.plane_motif import MARGIN, PlaneMotif, extent
+from wherein.planes.plane_motif import MARGIN, PlaneMotif
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rating import refine_poses
@@ -112,7 +112,7 @@ class ChannelSearch:
 
     def __init__(self, scene: ScenePyramid, motif: Motif, motion: Motion) -> None:
         self.scene, self.motion = scene, motion
-        self._extent = extent(motif)
+        self._extent = motif.extent
         # All stages see a large motif at reduced size. Reducing it once beforehand makes all computations on
         # it cheaper.
         halvings = max(0, math.floor(math.log2(self._extent / _RADII[-1])))

@@ -11,7 +11,7 @@ hypotheses are refined, and which remain.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,10 +120,9 @@ class Finder:
     def search_of(self, piece: Piece, ranges: Range, further: float = 0.0) -> PlaneSearch:
         """The search for a piece that may be turned by up to `further` degrees relative to the object."""
         own = ranges.of_plane(further)
-        model = self.models[piece.name]
-        return PlaneSearch(
-            piece.motif, own, ranges.any_polarity, piece.covered, self._crowd_from, lambda: model.stages
-        )
+        # No lambda: a detector can be pickled.
+        stages = partial(getattr, self.models[piece.name], "stages")
+        return PlaneSearch(piece.motif, own, ranges.any_polarity, piece.covered, self._crowd_from, stages)
 
     @staticmethod
     def look_for(searches: Sequence[PlaneSearch]) -> SharedLook:

@@ -35,7 +35,6 @@ from wherein.images.picture import Overview, Samples
 from wherein.memory import held
 from wherein.motion.homography import mapped, scales
 from wherein.planes.description import MARGIN
-from wherein.planes.plane_motif import extent
 from wherein.pyramid.levels import Poses, ScenePyramid, enlarge, reduce
 from wherein.threads import allowed_threads
 
@@ -325,7 +324,7 @@ def object_size(finder: Finder) -> ObjectSize:
             name = above  # noqa: PLW2901  # up the tree
         reach = max(reach, length)
     pixel = max(1 / model.stages[0].from_full[0, 0] for model in finder.models.values())
-    detail = min(extent(piece.motif) for piece in finder.pieces.pieces)
+    detail = min(piece.motif.extent for piece in finder.pieces.pieces)
     return ObjectSize(2 * reach, float((MARGIN + _MAX_DRIFT) * pixel), detail)
 
 

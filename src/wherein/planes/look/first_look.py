@@ -10,7 +10,6 @@ from torch import Tensor
 
 from wherein.images.motif import Motif
 from wherein.planes.look.features import FeatureTemplates, look
-from wherein.planes.plane_motif import extent
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.rectify import SIZE_STEP, factor_of
 from wherein.pyramid.levels import Poses, ScenePyramid
@@ -55,7 +54,7 @@ class FirstLook:
         `_LOOK_RADIUS`, so one set of templates serves all levels. For objects smaller than that, the scene is
         not enlarged; they have smaller templates, which are searched at full size (level 0).
         """
-        size, (low, high) = extent(self.motif), self.ranges.scale
+        size, (low, high) = self.motif.extent, self.ranges.scale
         usual = max(1.0, size / _LOOK_RADIUS)
         # An object of scale s has the extent s · size in the scene. It has that of the templates, size /
         # usual, if the scene is reduced by s · usual, that is at level log(s · usual) / log(SIZE_STEP).

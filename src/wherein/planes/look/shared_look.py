@@ -26,7 +26,6 @@ from torch import Tensor
 from wherein.native import kernel, look_calls
 from wherein.planes.look.features import FeatureTemplates, best_places
 from wherein.planes.look.responses import BYTES_PER_PIXEL, MAX_KEPT, QUIET, Responses, responses_at
-from wherein.planes.plane_motif import extent
 from wherein.planes.plane_range import PlaneRange
 from wherein.planes.plane_search import PlaneSearch
 from wherein.planes.rectify import SIZE_STEP, factor_of
@@ -219,7 +218,7 @@ def _parts(batch: _Batch) -> list[_Batch]:
 
 def _looks(search: PlaneSearch, effort: LookEffort) -> list[tuple[FeatureTemplates, int]]:
     """The templates of a motif, and the level at which each is searched; see `FirstLook.looks`."""
-    size = extent(search.motif)
+    size = search.motif.extent
     usual = max(1.0, size / effort.radius)
     low, high = (math.log(scale * usual) / math.log(SIZE_STEP) for scale in search.ranges.scale)
     # A single size below 0 is an interval, too.
