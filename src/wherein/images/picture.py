@@ -83,6 +83,10 @@ def is_reduced(picture: Picture) -> bool:
     return isinstance(picture, Overview) and picture.reduction > 1
 
 
+_SAMPLE, _ROWS = 16, 64
+"""To find out whether a picture has colours or bright pixels, every 16th pixel along each axis is compared
+first; for colours then bands of 64 rows, which fit into the cache. Choices."""
+
 _DIM = 1 / 8
 """Brightest value of a picture, as a fraction of the full range, below which its contrast is weak. A choice:
 with 12 bits in a file of 16 it is 1/16, and edges become as weak as the noise of photographs."""
@@ -98,16 +102,15 @@ def dimness(picture: Picture) -> str | None:
     >>> dimness(Picture(torch.tensor([[[0.0, 0.0625]]]), None))
     'its brightest value is 6.2 % of the full range, so its edges count as noise: rescale its values'
     """
-    highest = float(unit(picture.samples.detach().amax()))
-    if not 0 < highest < _DIM:
+    samples = picture.samples.detach()
+    # Nearly every picture has a bright pixel among a few.
+    if float(unit(samples[:, ::_SAMPLE, ::_SAMPLE].amax())) >= _DIM:
+        return None
+    lowest, highest = (float(unit(end)) for end in samples.aminmax())
+    if highest >= _DIM or lowest == highest:  # a picture of one grey has no edges
         return None
     share = f"{100 * highest:.2g} % of the full range"
     return f"its brightest value is {share}, so its edges count as noise: rescale its values"
-
-
-_SAMPLE, _ROWS = 16, 64
-"""To find out whether a picture has colours, every 16th pixel along each axis is compared first, then bands
-of 64 rows, which fit into the cache. Choices."""
 
 
 def is_grey(planes: "Tensor | NDArray[Any]") -> bool:
