@@ -103,6 +103,8 @@ def dimness(picture: Picture) -> str | None:
     'its brightest value is 6.2 % of the full range, so its edges count as noise: rescale its values'
     """
     samples = picture.samples.detach()
+    if samples.dtype == torch.uint8:  # then it is dark: nothing is wrong with its range
+        return None
     # Nearly every picture has a bright pixel among a few.
     if float(unit(samples[:, ::_SAMPLE, ::_SAMPLE].amax())) >= _DIM:
         return None
