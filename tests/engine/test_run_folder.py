@@ -58,6 +58,18 @@ def test_an_incomplete_file_is_as_none(tmp_path: Path, cut: bytes | None) -> Non
     assert not opened(tmp_path / "run").has(a)
 
 
+@pytest.mark.parametrize("damage", [b'[0, ["line', b"[0, [7]]", b'[0, ["line", []]]'])
+def test_a_damaged_line_between_the_ends_of_a_file_is_named(tmp_path: Path, damage: bytes) -> None:
+    (a,) = entries("a")
+    folder = opened(tmp_path / "run")
+    write_shard(folder.path, Shard((a,)), work)
+    file = shard_file(folder.path, Shard((a,)))
+    first, _, *rest = file.read_bytes().split(b"\n")
+    file.write_bytes(b"\n".join((first, damage, *rest)))
+    with pytest.raises(ArgumentError, match=r"jsonl is damaged: delete it, and run the same command again"):
+        list(opened(tmp_path / "run").read(a))
+
+
 def test_work_that_fails_leaves_no_file(tmp_path: Path) -> None:
     folder = opened(tmp_path / "run")
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from wherein.engine.manifest import RUN_FILE, Entry, Shard
 from wherein.engine.scene_events import Failed, OutsideRegion, SceneEvent, Unreadable, event_of, event_record
-from wherein.errors import require
+from wherein.errors import ArgumentError, require
 from wherein.files import atomic_file, write_errors
 from wherein.template.template_library import Library
 
@@ -131,9 +131,17 @@ class RunFolder:
         with file.open(encoding="utf-8") as lines:
             for line in lines:
                 if line.startswith(prefix):  # the first line is no list, and the last one has numbers only
-                    yield event_of(json.loads(line)[1], self.library)
+                    yield self._event(line, file)
         if not self.kept and keys[-1] == entry.key:  # scenes are read in order: this was the last of the file
             file.unlink()
+
+    def _event(self, line: str, file: Path) -> SceneEvent:
+        try:
+            return event_of(json.loads(line)[1], self.library)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            # Only its ends were checked before, and scenes that were printed already cannot be taken back.
+            words = f"{file} is damaged: delete it, and run the same command again to search its scenes"
+            raise ArgumentError(words) from error
 
 
 def write_shard(folder: Path, shard: Shard, work: Callable[[Entry], Iterable[SceneEvent]]) -> None:
