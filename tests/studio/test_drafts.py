@@ -142,6 +142,14 @@ def test_a_part_that_the_opened_template_does_not_have() -> None:
         compile_draft(changed(draft, "leg", pixels_from="wing"), picture)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_outline_without_corners_is_refused_in_words(kept: bool) -> None:
+    draft, picture = opened(walker())
+    empty = changed(draft, "leg", points=(), **({} if kept else {"pixels_from": None}))
+    with pytest.raises(TemplateError, match="leg"):
+        compile_draft(empty, picture)
+
+
 def test_implicit_groups_disappear_and_others_stay() -> None:
     of = template(
         group("made"),

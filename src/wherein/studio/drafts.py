@@ -210,7 +210,7 @@ def _kept_part(part: DraftPart, base: Template) -> Part:
 def _outline(part: DraftPart, kept: Part | None, size: tuple[int, int]) -> Outline:
     """The outline to cut along; every leaf gets a pivot, because `_canvas_corner` needs one."""
     outline = part.outline()
-    if part.points is None:
+    if not part.points:  # `cut` says what is wrong with an outline without corners
         return outline
     x, y = outline.pivot or np.mean(part.points, axis=0)
     outline = replace(outline, pivot=(float(x), float(y)))
