@@ -142,6 +142,7 @@ def changed(path: Path, **values: Any) -> Path:
         ({"shape": [150, 210, 7]}, "150 channels"),
         ({"chunks": [10**5, 10**5, 3]}, "the maximum is 256 MB"),
         ({"chunks": [0, 1, 1]}, "must be positive"),
+        ({"shape": [20_000, 20_000, 3], "chunks": [1, 1, 3]}, "these are too many"),
         ({"chunks": [40, 50]}, "in chunks of"),
         ({"dtype": "|O"}, "must be uint8"),
         ({"dtype": "<U9"}, "must be uint8"),

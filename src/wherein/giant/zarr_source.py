@@ -29,8 +29,7 @@ _MAX_JSON = 4 * 2**20
 _MAX_CHUNK = 256 * 2**20
 """Maximum size in bytes of a chunk in memory. A choice: chunks usually have 1 MB or less."""
 
-_MAX_CHUNKS = 10**9
-_MAX_LEVELS, _MAX_AXES = 32, 5
+_MAX_LEVELS, _MAX_AXES, _MAX_CHUNKS = 32, 5, 10**6  # to read as many chunks of a picture takes a minute
 _MAX_LIST = 64 * 2**20
 """Maximum size in bytes of the file list of a .zip. A choice: that of 65,535 files has a tenth of it."""
 
@@ -292,7 +291,8 @@ def _array(files: _Files, path: str) -> _Array:
         raise PictureError(f"its values have type {made.dtype}: they must be uint8, uint16, bool or float")
     if math.prod(made.chunks) * made.dtype.itemsize > _MAX_CHUNK:
         raise PictureError(f"its chunks are {made.chunks}: the maximum is {_MAX_CHUNK // 2**20} MB")
-    if math.prod(math.ceil(a / b) for a, b in zip(made.shape, made.chunks, strict=True)) > _MAX_CHUNKS:
+    counts = sorted(math.ceil(a / b) for a, b in zip(made.shape, made.chunks, strict=True))
+    if math.prod(counts[-2:]) > _MAX_CHUNKS:  # of the other axes, such as time, one step is read
         raise PictureError(f"its shape is {made.shape} in chunks of {made.chunks}: these are too many")
     if made.codec and made.codec not in CODECS:
         raise PictureError(f"its compression {made.codec!r} is not supported: use one of {', '.join(CODECS)}")
