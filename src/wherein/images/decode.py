@@ -125,6 +125,18 @@ def size_in_header(path: Path, max_pixels: int) -> tuple[int, int]:
         return open_picture(file, max_pixels).size
 
 
+def count_pixels(path: Path, max_pixels: int) -> int:
+    """The number of pixels of a picture file; only its header is read.
+
+    Raises:
+        PictureError: the file is not a picture, or is too large and of a format whose header allocates
+            memory.
+    """
+    with as_picture_error(str(path)), strict_pillow():
+        width, height = size_in_header(path, max_pixels)
+    return width * height
+
+
 def _opened(path: Path) -> io.BufferedReader:
     if path.exists() and not path.is_file():  # reading a pipe would block
         raise PictureError("this is a folder or a device: use the path of a picture file")

@@ -27,7 +27,6 @@ from wherein.images.decode import (
     decode,
     decode_open,
     refuse_misread,
-    size_in_header,
     strict_pillow,
     upright,
 )
@@ -136,18 +135,6 @@ def frame_values(image: Image.Image) -> npt.NDArray[Any]:
         return _deep_values(image)
     values = _values(image)
     return values[..., :3] if values.ndim == 3 else values[..., None].repeat(3, axis=2)
-
-
-def count_pixels(path: Path, *, max_pixels: int = MAX_PIXELS) -> int:
-    """The number of pixels of a picture file; only its header is read.
-
-    Raises:
-        PictureError: the file is not a picture, or is too large and of a format whose header allocates
-            memory.
-    """
-    with as_picture_error(str(path)), strict_pillow():
-        width, height = size_in_header(path, max_pixels)
-    return width * height
 
 
 def is_array(source: Source) -> bool:

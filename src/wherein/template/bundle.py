@@ -18,9 +18,10 @@ from torch import Tensor
 
 from wherein.errors import ArgumentError, PictureError, TemplateError, require
 from wherein.files import atomic_file, filled_folder, inside, new_folder
+from wherein.images.decode import count_pixels
 from wherein.images.eight_bit import to_image, to_levels
 from wherein.images.frames.picture_frames import ONE_FRAME, check_one_frame
-from wherein.images.load import Source, count_pixels, load_picture
+from wherein.images.load import MAX_PIXELS, Source, load_picture
 from wherein.images.motif import Motif
 from wherein.images.picture import Picture
 from wherein.images.polygons import Polygon, hull
@@ -337,7 +338,7 @@ class _Pictures:
 
     def _count(self, path: Path, what: str) -> None:
         """Count the pixels of a picture from its header, before they are decoded."""
-        pixels = count_pixels(path)
+        pixels = count_pixels(path, MAX_PIXELS)
         self.pixels += pixels
         if self.pixels > self.max_pixels:
             raise TemplateError(
